@@ -1,0 +1,17 @@
+"""Times as the Kubernetes API writes them: RFC 3339 in UTC, to the second."""
+
+from datetime import UTC, datetime
+
+
+def timestamp(moment: datetime) -> str:
+    """The text of an aware moment, such as `2026-02-03T04:05:06Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse_timestamp(text: str | None) -> datetime | None:
+    """The aware moment that a text names; None for an absent, malformed or zoneless one."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else None
