@@ -1,0 +1,65 @@
+"""Installs what deploy/ ships, but for the operator's Deployment: its process is run by tests."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from testbed.api import Manifest
+from testbed.controlplane import ControlPlane
+
+_REPOSITORY = Path(__file__).parents[2]
+_DEPLOY = _REPOSITORY / "deploy"
+_CRD = "imagerefreshpolicies.imagerefresh.dev"
+
+
+def install_cluster_part(control_plane: ControlPlane) -> None:
+    """What exists once in a cluster: the CRD, and the roles for people. Waits for it."""
+    control_plane.kubectl("apply", "--kustomize", str(_DEPLOY / "cluster"))
+    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{_CRD}", "--timeout=30s")
+
+
+def install_operator_part(
+    control_plane: ControlPlane,
+    namespace: str,
+    *,
+    kustomization: str = "base",
+    components: Iterable[str] = (),
+) -> str:
+    """The ServiceAccount and its rights, as shipped; returns the name of the ServiceAccount.
+
+    `kustomization` is a folder of deploy/, such as "overlays/cluster-wide", and `components` are
+    names of folders of deploy/components.
+    """
+    objects = [
+        item
+        for item in _rendered(control_plane, namespace, kustomization, components)
+        if item["kind"] not in {"CustomResourceDefinition", "Deployment", "Namespace"}
+    ]
+    control_plane.apply(*objects)
+    return next(
+        str(item["metadata"]["name"]) for item in objects if item["kind"] == "ServiceAccount"
+    )
+
+
+def _rendered(
+    control_plane: ControlPlane, namespace: str, kustomization: str, components: Iterable[str]
+) -> list[Manifest]:
+    with tempfile.TemporaryDirectory() as folder:
+
+        def relative(path: str) -> str:  # kustomize takes no absolute paths
+            return os.path.relpath(_DEPLOY / path, Path(folder).resolve())
+
+        overlay = {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "namespace": namespace,
+            "resources": [relative(kustomization)],
+            "components": [relative(f"components/{name}") for name in components],
+        }
+        (Path(folder) / "kustomization.yaml").write_text(json.dumps(overlay))
+        text = control_plane.kubectl("kustomize", folder)
+    return [item for item in yaml.safe_load_all(text) if item]
