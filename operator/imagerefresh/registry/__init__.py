@@ -1,0 +1,27 @@
+"""A client for OCI registries: what does a tag stand for now, and is that an image?
+
+Knows nothing of Kubernetes and of policies; whoever asks brings the credentials. The names below
+are all that the rest of the operator uses.
+"""
+
+from imagerefresh.registry.client import RegistryClient
+from imagerefresh.registry.outcomes import (
+    Credential,
+    RegistrySettings,
+    RequestHook,
+    RequestRecord,
+    Resolved,
+    Trouble,
+    TroubleReason,
+)
+
+__all__ = [
+    "Credential",
+    "RegistryClient",
+    "RegistrySettings",
+    "RequestHook",
+    "RequestRecord",
+    "Resolved",
+    "Trouble",
+    "TroubleReason",
+]

@@ -1,0 +1,187 @@
+"""The registry client that everything else uses.
+
+It joins what the other modules do into two questions, and turns all that can go wrong at a
+registry into a value. It asks nothing twice at a time, and nothing that a caller accepts an
+earlier answer for.
+"""
+
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from imagerefresh.reference import Reference
+from imagerefresh.registry import manifests
+from imagerefresh.registry.auth import Authenticator
+from imagerefresh.registry.flights import Flights, Sent
+from imagerefresh.registry.login import ANONYMOUS, Login, login_for
+from imagerefresh.registry.lookup import Lookup, Manifest
+from imagerefresh.registry.outcomes import (
+    Credential,
+    DeniedError,
+    NotFoundError,
+    RegistryError,
+    RegistrySettings,
+    RequestHook,
+    Resolved,
+    Trouble,
+    TroubleReason,
+)
+from imagerefresh.registry.transport import Transport
+
+_MAX_ANSWERS = 8192
+
+_T = TypeVar("_T")
+
+# A credential by what people call it and by its secret: answers name it, so both count.
+_Key = tuple[Reference, tuple[tuple[str, bytes], ...]]
+
+
+class RegistryClient:
+    """Resolves references; one per process. Works in one event loop, from its first request on."""
+
+    def __init__(self, settings: RegistrySettings, on_request: RequestHook | None = None) -> None:
+        self._transport = Transport(settings, on_request)
+        self._authenticator = Authenticator(self._transport, settings)
+        self._lookup = Lookup(self._transport, self._authenticator)
+        self._resolved: Flights[_Key, Resolved | Trouble] = Flights(_MAX_ANSWERS, lambda _: True)
+        self._inspected: Flights[_Key, Trouble | None] = Flights(_MAX_ANSWERS, _is_verdict)
+
+    async def close(self) -> None:
+        """End the requests in flight and close the connections."""
+        await self._authenticator.close()
+        await self._transport.close()
+
+    async def resolve(
+        self,
+        reference: Reference,
+        credentials: Sequence[Credential] = (),
+        *,
+        fresh_since: float,
+    ) -> Resolved | Trouble:
+        """Find the digest that the registry serves for a tag now.
+
+        Args:
+            reference: the tag is followed, a digest beside it ignored.
+            credentials: tried in order as long as the registry refuses them, then none (B10).
+            fresh_since: `time.monotonic()`; an answer to a request sent before it does not count.
+
+        Returns:
+            The digest, or why there is none. Trouble at the registry never raises.
+        """
+        if reference.tag is not None and reference.digest is not None:
+            reference = reference.without_digest()
+        logins = [login_for(credential) for credential in credentials]
+        return await self._resolved.get(
+            _key(reference, logins),
+            fresh_since,
+            lambda sent: self._resolve(reference, logins, sent),
+        )
+
+    async def inspect(
+        self, reference: Reference, digest: str, credentials: Sequence[Credential] = ()
+    ) -> Trouble | None:
+        """Look whether a digest is an image that can be run (B5).
+
+        Args:
+            reference: says where; its tag does not matter.
+            digest: as `resolve` returned it. The body is checked against it.
+            credentials: as for `resolve`.
+
+        Returns:
+            None for an image; NotAnImage for an artifact or an index without one; other trouble.
+        """
+        pinned = _pinned(reference, digest)
+        logins = [login_for(credential) for credential in credentials]
+        return await self._inspected.get(
+            _key(pinned, logins), -math.inf, lambda sent: self._inspect(pinned, logins, sent)
+        )
+
+    async def _resolve(
+        self, reference: Reference, logins: Sequence[Login], sent: Sent
+    ) -> Resolved | Trouble:
+        async def find(login: Login) -> Resolved:
+            found = await self._lookup.find(reference, login, sent)
+            if isinstance(found, Resolved):
+                return found
+            # The body is here: spare the request that would ask for it.
+            self._inspected.put(
+                _key(_pinned(reference, found.digest), logins),
+                found.sent_at,
+                _verdict(reference, found),
+            )
+            return Resolved(found.digest, found.media_type, found.sent_at)
+
+        found, rejected = await _with_each(logins, find)
+        if isinstance(found, RegistryError):
+            return _trouble(reference, found, rejected)
+        return replace(found, rejected=rejected) if rejected else found
+
+    async def _inspect(
+        self, pinned: Reference, logins: Sequence[Login], sent: Sent
+    ) -> Trouble | None:
+        found, rejected = await _with_each(
+            logins, lambda login: self._lookup.fetch(pinned, login, sent)
+        )
+        if isinstance(found, RegistryError):
+            return _trouble(pinned, found, rejected)
+        return _verdict(pinned, found)
+
+
+async def _with_each(
+    logins: Sequence[Login], ask: Callable[[Login], Awaitable[_T]]
+) -> tuple[_T | RegistryError, tuple[str, ...]]:
+    """Try the logins in order, then none, until the registry does not refuse (B10).
+
+    Returns what was found or the last trouble, and the sources of the refused credentials.
+    """
+    rejected: list[str] = []
+    denial: DeniedError | None = None
+    for login in (*logins, ANONYMOUS):
+        try:
+            return await ask(login), tuple(rejected)
+        except NotFoundError as error:
+            return error, tuple(rejected)
+        except DeniedError as error:
+            # The last word counts, unless only an earlier one explains anything.
+            denial = error if error.text or denial is None else denial
+            if login is not ANONYMOUS:
+                rejected.append(login.source)
+        except RegistryError as error:
+            return error, tuple(rejected)
+    return denial or DeniedError(""), tuple(rejected)
+
+
+def _key(reference: Reference, logins: Sequence[Login]) -> _Key:
+    return reference, tuple((login.source, login.identity) for login in logins)
+
+
+def _pinned(reference: Reference, digest: str) -> Reference:
+    return Reference(reference.registry, reference.repository, None, digest)
+
+
+def _verdict(reference: Reference, manifest: Manifest) -> Trouble | None:
+    """Judge a manifest: None for an image."""
+    why = manifests.why_not_image(manifest.document)
+    if why is None:
+        return None
+    message = f"{reference} is {why}; name a tag of a container image"
+    return Trouble(TroubleReason.NotAnImage, message, transient=False)
+
+
+def _is_verdict(trouble: Trouble | None) -> bool:
+    """Whether it tells about the content, which never changes, and not about the moment."""
+    return trouble is None or trouble.reason is TroubleReason.NotAnImage
+
+
+def _trouble(reference: Reference, error: RegistryError, rejected: tuple[str, ...]) -> Trouble:
+    if not isinstance(error, DeniedError):
+        return error.trouble(rejected)
+    said = f" ({error.text})" if error.text else ""
+    advice = "check the name and the tag"
+    if rejected:
+        advice += f", and the credentials of {', '.join(rejected)}, which were refused"
+    else:
+        advice += "; a private image needs a pull secret"
+    message = f"{reference}: no such image, or no permission to read it{said}; {advice}"
+    return Trouble(TroubleReason.ImageNotFoundOrDenied, message, transient=False, rejected=rejected)

@@ -1,0 +1,79 @@
+"""Which token service a registry may send us to, and with what.
+
+The realm of a challenge is chosen by whoever answers for the registry, so it decides neither
+where credentials go nor that they go in the clear (B10).
+"""
+
+from yarl import URL
+
+from imagerefresh.reference import is_loopback
+from imagerefresh.registry.outcomes import RegistryError, TroubleReason
+from imagerefresh.registry.urls import foreign_url, has_user, host_port
+
+
+def token_service(realm: str, registry: URL, *, allow_loopback: bool) -> URL:
+    """Return the address of the token service that a challenge names.
+
+    A relative realm is resolved against the request. A plain http one on the registry's own host
+    is asked over https: TLS ends before such a registry, which does not know. Raises
+    RegistryError for any other realm that is not https.
+    """
+    url = foreign_url(realm, registry)
+    if url is None:
+        raise _misconfigured(registry, "an unusable address")
+    if has_user(url) or url.raw_fragment:
+        raise _misconfigured(registry, "an address with a user name or fragment in it")
+    if url.scheme == "https":
+        return url
+    if registry.scheme == "http":
+        if allow_loopback and is_loopback(url.raw_authority):
+            return url
+    elif url.host == registry.host:
+        return _over_tls(url)
+    raise _misconfigured(registry, f"{host_port(url)} in plain http")
+
+
+def may_see_credentials(service: URL, registry: URL) -> bool:
+    """Whether credentials for the registry may go to its token service.
+
+    They may if both are one host, or names in one domain that somebody has registered, such as
+    auth.docker.io and registry-1.docker.io, or gitlab.com and registry.gitlab.com.
+    """
+    ours, theirs = registry.raw_host or "", service.raw_host or ""
+    if ours == theirs:
+        return True
+    domain = _domain(ours)
+    return domain is not None and domain == _domain(theirs)
+
+
+def _domain(host: str) -> str | None:
+    """Return the domain that a host is in, None for an address or a name that is in none.
+
+    Two labels, or three where the last two look like a country's suffix, such as co.uk: a short
+    label under two letters. So it may take a registered domain for a suffix, but hardly a suffix
+    for a domain, except for those of hosting services, such as github.io.
+    """
+    labels = host.split(".")
+    if ":" in host or labels[-1].isdigit():
+        return None
+    size = 3 if len(labels) > 1 and len(labels[-1]) == 2 and len(labels[-2]) <= 3 else 2  # noqa: PLR2004
+    return ".".join(labels[-size:]) if len(labels) >= size else None
+
+
+def _over_tls(url: URL) -> URL:
+    port = None if url.port == 80 else url.port  # noqa: PLR2004
+    return URL.build(
+        scheme="https",
+        host=url.raw_host or "",
+        port=port,
+        path=url.raw_path,
+        query_string=url.raw_query_string,
+        encoded=True,
+    )
+
+
+def _misconfigured(registry: URL, what: str) -> RegistryError:
+    return RegistryError(
+        TroubleReason.RegistryMisconfigured,
+        f"{host_port(registry)} names {what} as its token service; it must be an https address",
+    )

@@ -1,0 +1,220 @@
+"""One HTTP request to one host, and its answer read to a limit.
+
+The one place that opens connections, so what must hold for all of them is enforced here: which
+addresses may be reached, TLS, no cookies, no credentials but those in the request (B10, B28).
+Whether to ask at all, ask again or follow a redirect is decided in `transport`.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import aiohttp
+from multidict import CIMultiDictProxy
+from typing_extensions import override
+from yarl import URL
+
+from imagerefresh.reference import is_loopback
+from imagerefresh.registry import causes
+from imagerefresh.registry.addresses import GuardedResolver, RefusedAddressError, check_host
+from imagerefresh.registry.outcomes import (
+    RegistryError,
+    RegistrySettings,
+    RequestHook,
+    RequestRecord,
+    TroubleReason,
+)
+from imagerefresh.registry.urls import host_port
+
+# Tokens travel in Location and WWW-Authenticate, and outgrow the library's 8 KiB.
+_MAX_HEADER = 64 * 1024
+_MAX_ERROR_BODY = 64 * 1024
+_CHUNK = 64 * 1024
+
+
+class Request(NamedTuple):
+    """What to send.
+
+    Attributes:
+        method: HEAD, GET or POST.
+        url: where to, already encoded.
+        headers: in addition to those that every request has.
+        max_body: bytes that the body of a good answer may have.
+        form: fields of a POST.
+    """
+
+    method: str
+    url: URL
+    headers: Mapping[str, str]
+    max_body: int = 0
+    form: Mapping[str, str] | None = None
+
+    @override
+    def __repr__(self) -> str:
+        return f"<Request {self.method} {host_port(self.url)}>"  # headers may hold credentials
+
+
+class Answer(NamedTuple):
+    """What came back.
+
+    Attributes:
+        status: the HTTP status.
+        headers: case-insensitive, with all lines of a repeated header.
+        body: of an error, perhaps cut; empty for HEAD.
+        url: what answered.
+        sent_at: monotonic time when the request was sent.
+    """
+
+    status: int
+    headers: CIMultiDictProxy[str]
+    body: bytes
+    url: URL
+    sent_at: float
+
+    @override
+    def __repr__(self) -> str:
+        return f"<Answer {self.status}>"  # the body may hold a token
+
+
+class NoAnswerError(Exception):
+    """The request failed before an answer was complete.
+
+    Attributes:
+        cause: normalised, for people.
+        worth_a_retry: whether trying again within a second may help.
+    """
+
+    def __init__(self, cause: str, *, worth_a_retry: bool) -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.worth_a_retry = worth_a_retry
+
+
+class Wire:
+    """Sends requests. Made anywhere; its session begins with the first request, in its loop."""
+
+    def __init__(self, settings: RegistrySettings, on_request: RequestHook | None = None) -> None:
+        self._settings = settings
+        self._on_request = on_request
+        self._session: aiohttp.ClientSession | None = None
+        self._times = self._times_within(settings.timeout)
+        self._closed = False
+
+    async def close(self) -> None:
+        """Close all connections; requests in flight and later ones fail."""
+        self._closed = True
+        if self._session is not None:
+            await self._session.close()
+
+    def check(self, url: URL) -> None:
+        """Raise RegistryError if the address alone shows that it must not be asked."""
+        allowed = self._settings.allow_insecure_loopback
+        try:
+            check_host(url.raw_host or "", allow_loopback=allowed)
+        except RefusedAddressError as error:
+            raise _refused(host_port(url), error) from None
+        if url.scheme != "https" and not (allowed and is_loopback(url.raw_authority)):
+            raise RegistryError(
+                TroubleReason.RegistryMisconfigured,
+                f"{host_port(url)} would be asked in plain http, which is allowed for registries "
+                "on this machine only, and only by the operator's settings",
+            )
+
+    async def exchange(self, request: Request, seconds: float | None = None) -> Answer:
+        """Send a request; redirects come back as they are.
+
+        Args:
+            request: its address has passed `check`.
+            seconds: until the answer must be complete; None for the settings' timeout.
+
+        Raises:
+            NoAnswerError: nothing came, or not all of it.
+            RegistryError: the name leads to an address that must not be asked.
+        """
+        if self._closed:
+            raise NoAnswerError("the operator is stopping", worth_a_retry=False)
+        sent_at = time.monotonic()
+        status: int | None = None
+        cause: str | None = "cancelled"
+        try:
+            async with self._open_session().request(
+                request.method,
+                request.url,
+                headers=request.headers,
+                data=request.form,
+                allow_redirects=False,
+                timeout=self._times if seconds is None else self._times_within(seconds),
+            ) as response:
+                status = response.status
+                body = b"" if request.method == "HEAD" else await _read(response, request.max_body)
+                cause = None
+                return Answer(status, response.headers, body, request.url, sent_at)
+        except _TooLargeError:
+            cause = f"an answer of more than {request.max_body} bytes"
+            raise NoAnswerError(cause, worth_a_retry=False) from None
+        # Not chained: the library's errors carry the request, credentials included.
+        except causes.REQUEST_ERRORS as error:
+            refused = causes.refused_address(error)
+            cause = "address not allowed" if refused else causes.cause_of(error)
+            if refused:
+                raise _refused(host_port(request.url), refused) from None
+            raise NoAnswerError(cause, worth_a_retry=causes.is_worth_a_retry(error)) from None
+        finally:
+            if self._on_request is not None:
+                took = time.monotonic() - sent_at
+                host = host_port(request.url)
+                self._on_request(RequestRecord(request.method, host, status, cause, took))
+
+    def _times_within(self, seconds: float) -> aiohttp.ClientTimeout:
+        return aiohttp.ClientTimeout(
+            total=seconds,
+            connect=self._settings.connect_timeout,
+            sock_read=self._settings.read_timeout,
+        )
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            allow_loopback = self._settings.allow_insecure_loopback
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=0,  # each host has its own limit, and waiting there costs no timeout
+                    ttl_dns_cache=60,
+                    keepalive_timeout=30,
+                    resolver=GuardedResolver(allow_loopback=allow_loopback),
+                ),
+                # Cookies would mix the identities of different callers.
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # Digests and lengths are those of the bytes as stored.
+                headers={"User-Agent": self._settings.user_agent, "Accept-Encoding": "identity"},
+                # True would send credentials from a netrc file.
+                trust_env=False,
+                max_line_size=_MAX_HEADER,
+                max_field_size=_MAX_HEADER,
+            )
+        return self._session
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+async def _read(response: aiohttp.ClientResponse, max_body: int) -> bytes:
+    """Read a body; more than the limit is an error, or the rest of an error's body is dropped."""
+    limit = max_body if response.ok else _MAX_ERROR_BODY
+    body = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        body += chunk
+        if len(body) > limit:
+            response.close()
+            if response.ok:
+                raise _TooLargeError
+            break
+    return bytes(body[:limit])
+
+
+def _refused(host: str, error: RefusedAddressError) -> RegistryError:
+    return RegistryError(
+        TroubleReason.RegistryMisconfigured,
+        f"{host} leads to {error.what}, where registries are not allowed; use another registry, "
+        "or allow registries on this machine in the operator's settings if it is one",
+    )

@@ -1,0 +1,91 @@
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
+from typing_extensions import override
+
+from imagerefresh.registry import RegistryClient, RegistrySettings, RequestRecord, addresses
+from imagerefresh.registry import transport as transport_module
+from imagerefresh.registry.transport import Transport
+from unit.registry.scripted import ScriptedRegistry, scripted_registry
+
+SETTINGS = RegistrySettings("imagerefresh/test", allow_insecure_loopback=True)
+
+
+class Names(AbstractResolver):
+    """Resolves what a test says, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.addresses: dict[str, list[str]] = {}
+        self.asked: list[str] = []
+
+    @override
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        self.asked.append(host)
+        if host not in self.addresses:
+            raise OSError(None, "no such name")
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=0,
+            )
+            for address in self.addresses[host]
+        ]
+
+    @override
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def names(monkeypatch: pytest.MonkeyPatch) -> Names:
+    """Keep every test off the network's name service."""
+    names = Names()
+    names.addresses["localhost"] = ["127.0.0.1"]
+    monkeypatch.setattr(addresses, "DefaultResolver", lambda: names)
+    return names
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport_module, "_RETRY_PAUSES", (0.001, 0.002))
+
+
+@pytest.fixture
+async def registry() -> AsyncIterator[ScriptedRegistry]:
+    async with scripted_registry() as registry:
+        yield registry
+
+
+@pytest.fixture
+async def other() -> AsyncIterator[ScriptedRegistry]:
+    """Another server, so another origin."""
+    async with scripted_registry() as other:
+        yield other
+
+
+@pytest.fixture
+def records() -> list[RequestRecord]:
+    """Every request that `client` sends."""
+    return []
+
+
+@pytest.fixture
+async def client(records: list[RequestRecord]) -> AsyncIterator[RegistryClient]:
+    client = RegistryClient(SETTINGS, records.append)
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[Transport]:
+    transport = Transport(SETTINGS)
+    yield transport
+    await transport.close()
