@@ -1,0 +1,107 @@
+"""One image of a view, with the questions that the decision table asks of it."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from imagerefresh.api.policy import ActionType
+from imagerefresh.api.timestamps import parse_timestamp
+from imagerefresh.plan.health import Verdict
+from imagerefresh.plan.memory import Memory
+from imagerefresh.plan.template import carries
+from imagerefresh.plan.view import ImageView, View, waits_for_registry
+
+SET_BACK_LIMIT = 3
+"""How often one value is set back within the window before it is a fight (B17)."""
+SET_BACK_WINDOW = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One image of a view, with the questions that the table asks."""
+
+    view: View
+    own: ImageView
+    all_holds_end: bool
+
+    @property
+    def memory(self) -> Memory:
+        """What is remembered of the image."""
+        return self.own.memory
+
+    @property
+    def is_restart(self) -> bool:
+        """Whether its action is Restart."""
+        return self.own.image.action.type is ActionType.RESTART
+
+    @property
+    def carries_asked(self) -> bool:
+        """Whether the template carries what is asked."""
+        return carries(self.own.image, self.own.carried, self.memory.asked)
+
+    @property
+    def is_unproven(self) -> bool:
+        """Something is asked that was not proven yet."""
+        return self.memory.asked is not None and not self.memory.is_proven
+
+    @property
+    def is_proving(self) -> bool:
+        """The target is healthy while its template carries an asked digest that is not recorded
+        yet.
+        """
+        return self.view.health.is_healthy and self.carries_asked and self.is_unproven
+
+    @property
+    def held(self) -> str | None:
+        """The failed digest, unless all holds end with this run."""
+        return None if self.all_holds_end else self.memory.failed
+
+    @property
+    def has_moved(self) -> bool:
+        """The tag serves another digest than the asked one, and not the held one."""
+        latest = self.own.latest
+        return (
+            self.memory.asked is not None
+            and latest is not None
+            and latest not in (self.memory.asked, self.held)
+        )
+
+    @property
+    def has_failed(self) -> bool:
+        """The rollout of what this image asked came to nothing (B19)."""
+        if not self.is_unproven or self.view.health.is_healthy:
+            return False
+        if waits_for_registry(self.view.images):
+            return False  # the nodes can't pull either (B21)
+        health = self.view.health
+        if health.verdict is Verdict.UNPROVABLE:
+            return False
+        deadline = (
+            health.verdict is Verdict.DEADLINE_EXCEEDED
+            and health.deadline_time != self.memory.deadline_seen
+        )
+        return deadline or self.view.stalled_for >= self.view.rollout_timeout
+
+    @property
+    def has_idle_pin(self) -> bool:
+        """Our pin is there without a hold, and the tag is known: a leftover of an undo."""
+        return self.own.carried.is_pinned and self.held is None and self.own.latest is not None
+
+    @property
+    def is_contested(self) -> bool:
+        """Asked was set back so often within the window that somebody else must be writing the
+        field, too.
+        """
+        times = [parse_timestamp(time) for time in self.memory.set_back_times]
+        known = [time for time in times if time is not None]
+        if len(known) < SET_BACK_LIMIT or known[-1] - known[-SET_BACK_LIMIT] > SET_BACK_WINDOW:
+            return False
+        return self.own.was_contested or self.view.now - known[-1] <= SET_BACK_WINDOW
+
+    @property
+    def is_retry_pending(self) -> bool:
+        """A new retry-at that this image has something to do about."""
+        is_new = (
+            self.view.retry_at is not None and self.view.retry_at != self.memory.handled_retry_at
+        )
+        is_new = is_new and not self.own.image.pinned
+        return is_new and (self.memory.is_held or self.has_failed or self.is_contested)

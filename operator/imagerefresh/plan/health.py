@@ -1,0 +1,191 @@
+"""How a target fares: what `kubectl rollout status` would say of it, read from the one object
+(B19).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from imagerefresh.api.policy import TargetKind
+
+DEADLINE_REASON = "ProgressDeadlineExceeded"
+ON_DELETE = "update strategy OnDelete: the pods change only when somebody deletes them"
+PAUSED = "the Deployment is paused: resume it to let rollouts go on"
+UNOBSERVED = "waiting for the controller to see the latest change"
+
+
+class Verdict(StrEnum):
+    """What a look at a target comes to."""
+
+    HEALTHY = "Healthy"
+    PROGRESSING = "Progressing"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    PAUSED = "Paused"
+    UNPROVABLE = "Unprovable"
+    """The update strategy leaves the rollout to a person (OnDelete, a partition), so it can't be
+    proven automatically.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Replicas of the target: those of the present template, ready and available ones, and those
+    left of older templates.
+    """
+
+    updated: int = 0
+    ready: int = 0
+    available: int = 0
+    old: int = 0
+
+    def surpasses(self, best: "Counts") -> bool:
+        """Whether this is progress over the best seen so far (B19)."""
+        return (
+            self.updated > best.updated
+            or self.ready > best.ready
+            or self.available > best.available
+            or self.old < best.old
+        )
+
+    def best_of(self, other: "Counts") -> "Counts":
+        """The best of both, count by count."""
+        return Counts(
+            max(self.updated, other.updated),
+            max(self.ready, other.ready),
+            max(self.available, other.available),
+            min(self.old, other.old),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """One look at a target.
+
+    `counts` is None while they speak of an older template. `deadline_time` is when the control
+    plane said ProgressDeadlineExceeded, if it says so now.
+    """
+
+    verdict: Verdict
+    message: str
+    counts: Counts | None = None
+    deadline_time: str | None = None
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether it is proven healthy."""
+        return self.verdict is Verdict.HEALTHY
+
+
+def judge(target: Mapping[str, Any]) -> Health:
+    """The health of a Deployment, StatefulSet or DaemonSet, a JSON object as the API server returns
+    it.
+    """
+    match TargetKind(target["kind"]):
+        case TargetKind.DEPLOYMENT:
+            return _deployment(target)
+        case TargetKind.STATEFUL_SET:
+            return _stateful_set(target)
+        case TargetKind.DAEMON_SET:
+            return _daemon_set(target)
+
+
+def _deployment(target: Mapping[str, Any]) -> Health:
+    spec, status = target["spec"], target.get("status") or {}
+    wanted = spec.get("replicas", 1)
+    updated = status.get("updatedReplicas", 0)
+    available = status.get("availableReplicas", 0)
+    old = status.get("replicas", 0) - updated
+    counts = _counts(updated, status.get("readyReplicas", 0), available, old)
+    deadline_time = next(
+        (
+            condition.get("lastUpdateTime") or condition.get("lastTransitionTime")
+            for condition in status.get("conditions") or []
+            if condition.get("type") == "Progressing" and condition.get("reason") == DEADLINE_REASON
+        ),
+        None,
+    )
+    if spec.get("paused"):
+        known = None if _is_unobserved(target) else counts
+        return Health(Verdict.PAUSED, PAUSED, known, deadline_time)
+    if _is_unobserved(target):
+        return Health(Verdict.PROGRESSING, UNOBSERVED, deadline_time=deadline_time)
+    if deadline_time is not None:
+        how_far = f"{updated} of {wanted} updated, {available} available"
+        message = f"the rollout exceeded its progress deadline: {how_far}"
+        return Health(Verdict.DEADLINE_EXCEEDED, message, counts, deadline_time)
+    if updated < wanted:
+        return Health(Verdict.PROGRESSING, f"{updated} of {wanted} replicas updated", counts)
+    if old > 0:
+        return Health(Verdict.PROGRESSING, f"{old} old replicas still running", counts)
+    if available < updated:
+        return Health(
+            Verdict.PROGRESSING, f"{available} of {updated} updated replicas available", counts
+        )
+    return Health(
+        Verdict.HEALTHY, f"{available} of {wanted} replicas updated and available", counts
+    )
+
+
+def _stateful_set(target: Mapping[str, Any]) -> Health:
+    spec, status = target["spec"], target.get("status") or {}
+    strategy = spec.get("updateStrategy") or {}
+    wanted = spec.get("replicas", 1)
+    updated = status.get("updatedReplicas", 0)
+    ready = status.get("readyReplicas", 0)
+    available = status.get("availableReplicas", 0)
+    counts = _counts(updated, ready, available, status.get("replicas", 0) - updated)
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return Health(
+            Verdict.UNPROVABLE,
+            "update strategy OnDelete: the pods change only when somebody deletes them",
+            counts,
+        )
+    if (strategy.get("rollingUpdate") or {}).get("partition"):
+        return Health(
+            Verdict.UNPROVABLE, "a partition keeps part of the pods on the old template", counts
+        )
+    if _is_unobserved(target):
+        return Health(Verdict.PROGRESSING, UNOBSERVED)
+    if ready < wanted:
+        return Health(Verdict.PROGRESSING, f"{ready} of {wanted} pods ready", counts)
+    if status.get("updateRevision") != status.get("currentRevision"):
+        return Health(Verdict.PROGRESSING, f"{updated} of {wanted} pods updated", counts)
+    if available < wanted:
+        return Health(Verdict.PROGRESSING, f"{available} of {wanted} pods available", counts)
+    return Health(Verdict.HEALTHY, f"{available} of {wanted} pods updated and available", counts)
+
+
+def _daemon_set(target: Mapping[str, Any]) -> Health:
+    spec, status = target["spec"], target.get("status") or {}
+    strategy = spec.get("updateStrategy") or {}
+    wanted = status.get("desiredNumberScheduled", 0)
+    updated = status.get("updatedNumberScheduled", 0)
+    available = status.get("numberAvailable", 0)
+    old = status.get("currentNumberScheduled", 0) - updated
+    counts = _counts(updated, status.get("numberReady", 0), available, old)
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return Health(
+            Verdict.UNPROVABLE,
+            "update strategy OnDelete: the pods change only when somebody deletes them",
+            counts,
+        )
+    if _is_unobserved(target):
+        return Health(Verdict.PROGRESSING, UNOBSERVED)
+    if updated < wanted:
+        return Health(Verdict.PROGRESSING, f"{updated} of {wanted} pods updated", counts)
+    if available < wanted:
+        return Health(Verdict.PROGRESSING, f"{available} of {wanted} pods available", counts)
+    return Health(Verdict.HEALTHY, f"{available} of {wanted} pods updated and available", counts)
+
+
+def _counts(updated: int, ready: int, available: int, old: int) -> Counts:
+    """Ready and available pods are counted over all templates: at least so many are new ones."""
+    old = max(old, 0)
+    return Counts(updated, max(ready - old, 0), max(available - old, 0), old)
+
+
+def _is_unobserved(target: Mapping[str, Any]) -> bool:
+    observed: int = (target.get("status") or {}).get("observedGeneration", 0)
+    generation: int = target["metadata"].get("generation", 0)
+    return observed < generation

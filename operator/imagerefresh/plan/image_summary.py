@@ -1,0 +1,164 @@
+"""What people are told of one image: its entry in the policy's status (B26)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from imagerefresh.api.names import FIELD_MANAGER
+from imagerefresh.api.policy import Image
+from imagerefresh.api.reasons import Reason
+from imagerefresh.api.status import ImageState, ImageStatus, cut_message
+from imagerefresh.api.timestamps import timestamp
+from imagerefresh.plan.decide import Outcome
+from imagerefresh.plan.findings import Findings
+from imagerefresh.plan.memory import Memory
+from imagerefresh.plan.steps import Step
+from imagerefresh.plan.template import Problem
+from imagerefresh.plan.view import ImageView, View
+
+TROUBLES = frozenset(
+    {
+        Reason.ImageNotFoundOrDenied,
+        Reason.NotAnImage,
+        Reason.RateLimited,
+        Reason.RegistryUnavailable,
+        Reason.RegistryMisconfigured,
+    }
+)
+ALSO = "; also: "
+HOLDS = frozenset({Reason.RolloutFailed, Reason.Rejected, Reason.DigestMismatch})
+
+
+def describe_image(found: Findings, image: Image) -> ImageStatus:
+    """The image's entry after the run; what the run did not look at stays as it was."""
+    reference = str(image.reference)
+    before = next((each for each in found.before.images if each.name == image.name), None)
+    entry = before or ImageStatus(name=image.name, reference=reference, reason=Reason.Checking)
+    if found.view or entry.reference == reference:
+        latest = entry.latest if entry.reference == reference else None
+        entry = entry.model_copy(update={"latest": found.latest.get(image.name, latest)})
+    if found.spec and found.spec.suspend:
+        return entry
+    if image.pinned:
+        pinned = {
+            "state": ImageState.PINNED,
+            "reason": Reason.Pinned,
+            "message": "pinned: never polled, never acted on",
+        }
+        return entry.model_copy(update=pinned)
+    if entry.state is ImageState.PINNED:
+        entry = entry.model_copy(
+            update={"state": ImageState.PENDING, "reason": Reason.Checking, "message": None}
+        )
+    if found.view:
+        own = next(each for each in found.view.images if each.image.name == image.name)
+        outcome = found.plan.outcomes[image.name] if found.plan else None
+        memory = outcome.memory if outcome else own.memory
+        state, story = _stand(found.view, own, memory, outcome, entry)
+        entry = entry.model_copy(
+            update={
+                **_remembered(memory),
+                "state": state,
+                "reason": story.reason,
+                "message": cut_message(story.message),
+                "last_refresh_time": _last_refresh(found, memory, entry),
+                "mutation": own.mutation.mark if own.mutation else None,
+            }
+        )
+    trouble = found.troubles.get(image.name)
+    if trouble is None:
+        return entry
+    if entry.state in (ImageState.HELD, ImageState.BLOCKED):
+        # What a person has to mend stays in front; without a view both are told already.
+        both = cut_message(f"{entry.message}{ALSO}{trouble.problem.message}")
+        return entry.model_copy(update={"message": both}) if found.view else entry
+    told = {"reason": trouble.problem.reason, "message": cut_message(trouble.problem.message)}
+    return entry.model_copy(update=told)
+
+
+def _stand(
+    view: View, own: ImageView, memory: Memory, outcome: Outcome | None, before: ImageStatus
+) -> tuple[ImageState, Problem]:
+    """Where the image stands, and the reason and sentence for it."""
+    if own.carried.problem:
+        return ImageState.BLOCKED, own.carried.problem
+    if own.mutation:
+        return ImageState.BLOCKED, Problem(Reason.MutatedByAdmission, own.mutation.message)
+    if outcome and outcome.row.name == "contested":
+        return ImageState.BLOCKED, Problem(
+            Reason.Contested,
+            f"{other_manager(view.target) or 'somebody else'} keeps changing back what is written:"
+            " let it ignore the field, or remove the image from this policy",
+        )
+    if memory.asked is None:
+        return ImageState.PENDING, Problem(Reason.Checking, "not looked at yet")
+    if memory.failed is not None:
+        if (
+            before.state is ImageState.HELD
+            and before.failed == memory.failed
+            and before.reason in HOLDS
+        ):
+            return ImageState.HELD, Problem(
+                before.reason, (before.message or "").partition(ALSO)[0]
+            )
+        return ImageState.HELD, _hold(view, memory, outcome)
+    if not memory.is_proven:
+        if memory.adopted:
+            return ImageState.PROVING, Problem(
+                Reason.Proving, f"taken over as found; to be proven: {view.health.message}"
+            )
+        return ImageState.ROLLING_OUT, Problem(Reason.RollingOut, f"asked; {view.health.message}")
+    if memory.adopted and own.image.action.restart:
+        # Without a look into the pods nobody knows which image they pulled (B12).
+        return ImageState.CURRENT, Problem(
+            Reason.UpToDate, "taken over as found; that the pods run this digest is assumed"
+        )
+    return ImageState.CURRENT, Problem(Reason.UpToDate, "proven")
+
+
+def _hold(view: View, memory: Memory, outcome: Outcome | None) -> Problem:
+    until = "held until the tag moves or a retry is requested"
+    if outcome and outcome.step is Step.REJECT:
+        who = other_manager(view.target) or "somebody"
+        return Problem(
+            Reason.Rejected, f"{who} took {memory.failed} back before it was proven, {until}"
+        )
+    rolled_back = ", rolled back" if memory.asked != memory.failed else ""
+    return Problem(
+        Reason.RolloutFailed,
+        f"{memory.failed} did not become healthy ({view.health.message}){rolled_back}, {until}",
+    )
+
+
+def other_manager(target: Mapping[str, Any]) -> str | None:
+    """The field manager that last changed the target's pod template besides us."""
+    writers = [
+        entry
+        for entry in target["metadata"].get("managedFields") or []
+        if entry.get("manager") != FIELD_MANAGER
+        and "f:template" in ((entry.get("fieldsV1") or {}).get("f:spec") or {})
+    ]
+    latest = max(writers, key=lambda entry: entry.get("time") or "", default=None)
+    return latest.get("manager") if latest else None
+
+
+def _remembered(memory: Memory) -> dict[str, Any]:
+    return {
+        "reference": memory.reference,
+        "asked": memory.asked,
+        "asked_time": memory.asked_time,
+        "adopted": memory.adopted,
+        "recorded": memory.recorded,
+        "failed": memory.failed,
+        "serial": memory.serial,
+        "handled_retry_at": memory.handled_retry_at,
+        "set_back_times": list(memory.set_back_times),
+        "deadline_seen": memory.deadline_seen,
+    }
+
+
+def _last_refresh(found: Findings, memory: Memory, before: ImageStatus) -> str | None:
+    """A refresh is a record of something that we asked; a baseline that was taken over is none."""
+    is_refresh = memory.is_proven and not memory.adopted and memory.asked_time is not None
+    if is_refresh and memory.recorded != before.recorded:
+        return timestamp(found.now)
+    return before.last_refresh_time

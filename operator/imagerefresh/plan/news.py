@@ -1,0 +1,80 @@
+"""What has changed with a run and is worth an event and a log line: transitions only, one each
+(B27).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from imagerefresh.api.reasons import Reason
+from imagerefresh.api.status import Condition, ConditionType, ImageStatus, Status
+from imagerefresh.plan.findings import Findings
+from imagerefresh.plan.image_summary import TROUBLES
+from imagerefresh.plan.steps import Step
+
+UNTOLD = TROUBLES | {Reason.RolloutFailed, Reason.Rejected, Reason.Suspended}
+"""Reasons of Ready that are no news of their own: images tell them, or a person did it."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One transition. `action` says in one CamelCase word what the operator did about it."""
+
+    reason: Reason
+    action: str
+    note: str
+    is_warning: bool = False
+
+
+def transitions(found: Findings, after: Status) -> Iterator[News]:
+    """The news between the status before the run and the one after it."""
+    before = {image.name: image for image in found.before.images}
+    for image in after.images:
+        yield from _of_image(found, before.get(image.name) or ImageStatus(name=image.name), image)
+    yield from _of_policy(found.before, after)
+
+
+def _of_image(found: Findings, before: ImageStatus, after: ImageStatus) -> Iterator[News]:
+    what = f"{after.name} ({after.reference})"
+    if (
+        after.latest
+        and before.latest
+        and before.reference == after.reference
+        and after.latest != before.latest
+    ):
+        yield News(Reason.Moved, "Polled", f"{what} moved from {before.latest} to {after.latest}")
+    was_troubled, is_troubled = before.reason in TROUBLES, after.reason in TROUBLES
+    if is_troubled and not was_troubled:
+        yield News(Reason.RegistryTrouble, "Polled", f"{what}: {after.message}", is_warning=True)
+    if was_troubled and not is_troubled and after.name not in found.troubles:
+        yield News(Reason.RegistryRecovered, "Polled", f"{what} can be resolved again")
+    outcome = found.plan.outcomes.get(after.name) if found.plan else None
+    match outcome.step if outcome else Step.NOTHING:
+        case Step.ASK:
+            instead = f" instead of {before.asked}" if before.asked else ""
+            yield News(Reason.Asked, "Asked", f"asked to run {what} at {after.asked}{instead}")
+        case Step.RECORD | Step.ADOPT if after.recorded == after.asked:
+            how = "found and recorded" if after.adopted else "proven healthy and recorded"
+            yield News(Reason.Recorded, "Recorded", f"{what}: {after.recorded} {how}")
+        case Step.FAIL:
+            yield News(Reason.RolloutFailed, "Held", f"{what}: {after.message}", is_warning=True)
+        case Step.REJECT:
+            yield News(Reason.Rejected, "Held", f"{what}: {after.message}", is_warning=True)
+        case Step.ROLL_BACK:
+            yield News(Reason.RolledBack, "RolledBack", f"{what}: {after.message}", is_warning=True)
+        case Step.SET_BACK:
+            yield News(Reason.DriftCorrected, "SetBack", f"{what}: set back to {after.asked}")
+        case _:
+            pass
+
+
+def _of_policy(before: Status, after: Status) -> Iterator[News]:
+    """What a person must mend, when it begins; images tell their own news."""
+    was, now = _ready(before), _ready(after)
+    if now is None or now.status != "False" or now.reason in UNTOLD:
+        return
+    if was is None or was.reason != now.reason:
+        yield News(now.reason, "Checked", now.message, is_warning=True)
+
+
+def _ready(status: Status) -> Condition | None:
+    return next((each for each in status.conditions if each.type is ConditionType.READY), None)

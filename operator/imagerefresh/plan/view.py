@@ -1,0 +1,93 @@
+"""What one run has seen, as values: the input of the decision."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from imagerefresh.api.policy import ActionType, Image, Spec
+from imagerefresh.plan.health import Health
+from imagerefresh.plan.memory import Memory
+from imagerefresh.plan.template import Carried
+
+READINESS_MARGIN = timedelta(seconds=30)
+"""What a rollout gets on top of the target's minReadySeconds, at least (B19)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A write that admission changed: a mark of the case that it was written for, and what became
+    of it.
+    """
+
+    mark: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageView:
+    """What is known of one image in this run."""
+
+    image: Image
+    memory: Memory
+    is_missing_on_target: bool
+    """The target lost our annotations: some write has to restore them (B22)."""
+    carried: Carried
+    latest: str | None
+    """The digest that the registry serves for the tag, as far as known and fit to be asked."""
+    is_confirmed: bool = False
+    """Latest came from a request that was sent after the target was read, past any cache (B14)."""
+    is_reachable: bool = True
+    """The last answer about this image was no transient trouble."""
+    was_contested: bool = False
+    """The run before found a fight over the field (B17)."""
+    mutation: Mutation | None = None
+    """Admission changed what was last written for just this case: writing it again would be no
+    better (B29).
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one run has seen: the policy, its target, and the registries' answers."""
+
+    spec: Spec
+    target: Mapping[str, Any]
+    health: Health
+    stalled_for: timedelta
+    """How long the rollout has made no progress; zero while it does, or while its clock does not
+    run (B19).
+    """
+    images: tuple[ImageView, ...]
+    now: datetime
+    retry_at: str | None = None
+    """The value of the policy's retry-at annotation, if this policy has not handled it as a whole
+    (B4).
+    """
+
+    @property
+    def rollout_timeout(self) -> timedelta:
+        """How long a rollout may make no progress; never so short that pods can't become available
+        in it (B19).
+        """
+        ready_for = timedelta(seconds=self.target["spec"].get("minReadySeconds", 0))
+        return max(self.spec.rollout.timeout, ready_for + READINESS_MARGIN)
+
+
+def is_under_way(own: ImageView) -> bool:
+    """Whether a rollout is to prove what is asked of the image."""
+    memory = own.memory
+    return not own.image.pinned and not memory.is_proven and memory.asked != memory.failed
+
+
+def waits_for_registry(images: Iterable[ImageView]) -> bool:
+    """Whether a restart is under way whose pods can't pull, as far as we can tell (B21).
+
+    All that is asked with it waits with it: one rollout, one fate.
+    """
+    return any(
+        each.image.action.type is ActionType.RESTART
+        and is_under_way(each)
+        and not each.is_reachable
+        for each in images
+    )

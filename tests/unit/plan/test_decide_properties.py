@@ -1,0 +1,254 @@
+"""What holds for every view: whatever is remembered, carried, served and seen."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from random import Random
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from imagerefresh.api.names import record_annotation, state_annotation
+from imagerefresh.api.policy import ActionType
+from imagerefresh.plan.decide import TABLE, Outcome, Plan, decide
+from imagerefresh.plan.health import UNOBSERVED, Health, Verdict
+from imagerefresh.plan.memory import parse_state
+from imagerefresh.plan.steps import Step
+from imagerefresh.plan.template import carries, read
+from imagerefresh.plan.view import View
+from unit.plan.builders import GROUP, HEALTHY, LATE, PROGRESSING, an_own, patched
+from unit.plan.worlds import make_view, views
+
+BACKWARDS = frozenset({Step.SET_BACK, Step.ROLL_BACK})
+"""Steps that bring back what was proven, for which no registry is needed."""
+
+
+def changes_template(outcome: Outcome) -> bool:
+    """Whether an image needs a rollout."""
+    return "spec" in (outcome.patch or {})
+
+
+@given(views())
+def test_every_view_has_one_plan(view: View) -> None:
+    plan = decide(view)
+    assert plan == decide(view)
+    assert list(plan.outcomes) == [own.image.name for own in view.images]
+
+
+@given(views())
+def test_a_patch_writes_what_has_changed_and_nothing_else(view: View) -> None:
+    """B13, B22: state and record whole, the serial one higher, in one patch."""
+    plan = decide(view)
+    written = {name for name, outcome in plan.outcomes.items() if outcome.patch is not None}
+    assert (plan.patch is not None) == bool(written)
+    annotations = plan.patch["metadata"]["annotations"] if plan.patch else {}
+    assert set(annotations) <= {
+        key for name in written for key in (state_annotation(name), record_annotation(GROUP, name))
+    }
+    for own in view.images:
+        name, memory = own.image.name, plan.outcomes[own.image.name].memory
+        if name not in written:
+            assert memory == own.memory
+            continue
+        assert memory.serial == own.memory.serial + 1
+        record = annotations.get(record_annotation(GROUP, name))
+        stored = parse_state(annotations[state_annotation(name)])
+        assert stored is not None
+        assert replace(stored, recorded=record) == memory
+
+
+@given(views())
+def test_pinned_suspended_paused_and_blocked_images_are_left_alone(view: View) -> None:
+    """B2, B4, B11, B18, B19, B29."""
+    plan = decide(view)
+    after = patched(view.target, plan.patch)
+    is_still = view.spec.suspend or view.health.verdict is Verdict.PAUSED
+    assert not is_still or plan.patch is None
+    for own in view.images:
+        if own.image.pinned or own.carried.problem or own.mutation:
+            assert plan.outcomes[own.image.name].patch is None
+            assert read(own.image, after) == own.carried
+
+
+@given(views())
+def test_each_image_changes_its_own_field_only(view: View) -> None:
+    """B13: and what it asks is what the template then carries, stamped with the serial."""
+    plan = decide(view)
+    after = patched(view.target, plan.patch)
+    for own in view.images:
+        outcome, present = plan.outcomes[own.image.name], read(own.image, after)
+        if not changes_template(outcome):
+            assert present == own.carried
+        elif outcome.step is not Step.RELEASE:
+            assert carries(own.image, present, outcome.memory.asked)
+            assert present.stamp is not None
+            assert present.stamp.serial == outcome.memory.serial
+            assert present.stamp.digest == outcome.memory.asked
+            assert present != own.carried
+
+
+@given(views(is_known=False))
+def test_trouble_at_the_registry_changes_nothing(view: View) -> None:
+    """B7: with no tag known, only what was proven is brought back."""
+    plan = decide(view)
+    for own in view.images:
+        outcome = plan.outcomes[own.image.name]
+        assert not changes_template(outcome) or outcome.step in BACKWARDS
+        assert outcome.step is not Step.ASK
+        if outcome.memory.asked != own.memory.asked:
+            assert outcome.memory.asked == own.memory.recorded
+            assert own.is_reachable or own.image.action.type is not ActionType.RESTART
+
+
+@given(views())
+def test_only_the_served_or_a_proven_digest_is_asked(view: View) -> None:
+    """B13, B17, B21: and never one that is held, but for a retry or the end of all holds."""
+    plan = decide(view)
+    holds_end = any(
+        own.memory.failed is not None and own.latest not in (None, own.memory.failed)
+        for own in view.images
+    )
+    for own in view.images:
+        outcome = plan.outcomes[own.image.name]
+        if outcome.step is Step.ASK:
+            assert outcome.memory.asked == own.latest
+            is_held = own.latest == own.memory.failed
+            assert not is_held or holds_end or view.retry_at is not None
+        elif outcome.step is Step.ADOPT:
+            assert not changes_template(outcome)
+            assert outcome.memory.asked in (own.latest, own.carried.digest)
+        elif outcome.memory.asked != own.memory.asked:
+            assert outcome.memory.asked == own.memory.recorded
+
+
+@given(views())
+def test_nothing_is_recorded_that_was_not_seen_healthy(view: View) -> None:
+    """B14: and a restart only if its tag was just seen to serve what is asked."""
+    plan = decide(view)
+    for own in view.images:
+        memory = plan.outcomes[own.image.name].memory
+        if memory.recorded == own.memory.recorded:
+            continue
+        event(f"recorded {own.image.action.type}")
+        assert view.health.is_healthy
+        assert memory.recorded == memory.asked
+        assert carries(own.image, own.carried, memory.recorded)
+        if own.image.action.type is ActionType.RESTART:
+            assert own.is_confirmed
+            assert own.latest == memory.recorded
+
+
+@given(views())
+def test_a_digest_fails_only_where_it_was_asked_and_not_proven(view: View) -> None:
+    """B17, B21, B20: trouble of a proven one is no verdict on it."""
+    plan = decide(view)
+    for own in view.images:
+        failed = plan.outcomes[own.image.name].memory.failed
+        if failed not in (None, own.memory.failed):
+            assert failed == own.memory.asked
+            assert failed != own.memory.recorded
+
+
+@given(views())
+def test_what_is_to_be_confirmed_is_a_healthy_restart(view: View) -> None:
+    """B14, B5: one more look, and only where it can lead to a record."""
+    plan = decide(view)
+    for name in plan.confirm:
+        own = next(each for each in view.images if each.image.name == name)
+        assert own.image.action.type is ActionType.RESTART
+        assert view.health.is_healthy
+        assert not own.is_confirmed
+
+
+@dataclass
+class World:
+    """A target whose rollouts all end alike, and registries that serve always the same."""
+
+    view: View
+    outcome: Health
+    rollouts: int = 0
+
+    def turn(self) -> Plan:
+        """Decides, does it, and lets the controller come to its end."""
+        view = self.view
+        plan = decide(view)
+        target = patched(view.target, plan.patch)
+        has_changed = target["spec"]["template"] != view.target["spec"]["template"]
+        self.rollouts += has_changed
+        late_time = f"2026-02-03T13:00:{self.rollouts:02}Z"
+        health = self.outcome
+        if health.deadline_time and self.rollouts:
+            health = replace(health, deadline_time=late_time)
+        is_handled = not any(each.is_retry_pending for each in plan.outcomes.values())
+        self.view = replace(
+            view,
+            target=target,
+            health=health,
+            stalled_for=timedelta(0),
+            images=tuple(
+                an_own(
+                    own.image,
+                    target,
+                    plan.outcomes[own.image.name].memory,
+                    own.latest,
+                    is_confirmed=own.latest is not None,
+                    is_reachable=own.is_reachable,
+                    mutation=own.mutation,
+                )
+                for own in view.images
+            ),
+            now=view.now + timedelta(minutes=11),
+            retry_at=None if is_handled else view.retry_at,
+        )
+        return plan
+
+
+@settings(max_examples=150)
+@given(views(), st.sampled_from([PROGRESSING, LATE, HEALTHY]))
+def test_a_quiet_world_comes_to_rest(view: View, health: Health) -> None:
+    """B13, B21, B27: whether rollouts end well, ill or not at all, each image is asked at most once
+    more than a person requests, and then nothing is written any more.
+    """
+    world = World(view, health)
+    asks: Counter[str] = Counter()
+    for _ in range(12):
+        outcomes = world.turn().outcomes
+        asks.update(name for name, each in outcomes.items() if each.step is Step.ASK)
+    event(f"{world.rollouts} rollouts")
+    assert world.turn().patch is None
+    assert max(asks.values(), default=0) <= (1 if view.retry_at is None else 2)
+
+
+@given(views())
+def test_one_run_is_one_rollout(view: View) -> None:
+    """B6, B13: a run that decides again at once, after each of its patches, changes the template
+    once: what has moved or fails together is one patch.
+    """
+    world = World(view, Health(Verdict.PROGRESSING, UNOBSERVED))
+    if view.health.is_healthy:  # a record is seen by the health that was read
+        world.outcome = HEALTHY
+    for _ in range(5):
+        if world.turn().patch is None:
+            break
+        if world.rollouts:
+            world.view = replace(world.view, health=Health(Verdict.PROGRESSING, UNOBSERVED))
+    assert world.rollouts <= 1
+
+
+@given(views())
+def test_the_target_as_read_stays_as_it_was(view: View) -> None:
+    before = json.dumps(view.target)
+    decide(view)
+    assert json.dumps(view.target) == before
+
+
+def test_the_properties_see_every_row() -> None:
+    """Or they would hold for want of trying."""
+    chance = Random(1)
+    met = {
+        outcome.row.name
+        for _ in range(3000)
+        for outcome in decide(make_view(chance.choice)).outcomes.values()
+    }
+    assert met == {row.name for row in TABLE}
