@@ -33,12 +33,13 @@ JsonObject: TypeAlias = dict[str, Any]
 RequestHook: TypeAlias = Callable[[str, str], None]
 """Told of each request: the HTTP method, and the status code or `unreachable`."""
 
-MAX_CONNECTIONS: Final = 64
+MAX_CONNECTIONS: Final = 16
 """Requests in flight at once; more wait in line. High enough that a hundred workloads on one image
-are patched within seconds, low enough for the share that the API server gives to one client."""
+are patched within a second or two; low enough that a start with a thousand policies leaves the
+event loop time for the probes, and the API server for others."""
 
 REQUEST_TIMEOUT: Final = 30.0
-"""Seconds for a whole request, the wait for a free connection and the answer's body included."""
+"""Seconds for a whole request, the answer's body included; the wait in line does not count."""
 
 
 class Heartbeat:
@@ -89,6 +90,7 @@ class Connection:
         self._load = load
         self._on_request = on_request
         self._renewal = asyncio.Lock()
+        self._line = asyncio.Semaphore(MAX_CONNECTIONS)
         configuration.connection_pool_maxsize = MAX_CONNECTIONS
         self._api = ApiClient(configuration)
         rest = self._api.rest_client
@@ -168,15 +170,16 @@ class Connection:
         if authorization:
             headers["Authorization"] = authorization
         try:
-            response = await self._api.rest_client.request(
-                method,
-                f"{self._configuration.host}{target}",
-                headers=headers,
-                body=body,
-                _preload_content=False,
-                _request_timeout=REQUEST_TIMEOUT,
-            )
-            answer = await response.read()
+            async with self._line:
+                response = await self._api.rest_client.request(
+                    method,
+                    f"{self._configuration.host}{target}",
+                    headers=headers,
+                    body=body,
+                    _preload_content=False,
+                    _request_timeout=REQUEST_TIMEOUT,
+                )
+                answer = await response.read()
         except TimeoutError:
             self._note(method, None)
             raise Unavailable(f"no answer from the API server in {REQUEST_TIMEOUT:g} s") from None

@@ -1,0 +1,121 @@
+"""kopf's view of the operator: timers, filters, start and end. What is done about a policy is in
+`reconcile`.
+
+Each policy has a keeper: a timer with a pace of its own, which its pacer sets. It is a kopf daemon,
+since a kopf timer knows only a fixed interval: one short enough to be punctual costs more than all
+the rest (1.2 ms a tick), and one that `when=` stops while it runs makes kopf write to the policy
+(its "touch-dummy" annotation), both measured with kopf 1.45.
+"""
+
+import os
+import time
+from collections.abc import Collection
+from typing import Any
+
+import kopf
+
+from imagerefresh.api.names import GROUP, PLURAL, VERSION
+from imagerefresh.cluster.errors import ClusterError
+from imagerefresh.finalizers import without_finalizers
+from imagerefresh.process import Process
+from imagerefresh.reconcile.pacer import Pacer
+from imagerefresh.settings import Settings
+from imagerefresh.telemetry.logs import about_policy
+
+POLICY = (GROUP, VERSION, PLURAL)
+CANCELLATION = 5.0
+"""Seconds that a keeper gets to end when it is cancelled. A run may be cut off anywhere: the next
+process goes on from what is stored.
+"""
+RETRY = 30.0
+"""Seconds after which a keeper goes on that a fault of ours has ended."""
+
+
+async def operate(namespaces: Collection[str]) -> None:
+    """Runs the operator until a signal ends it. No namespaces means all of them."""
+    settings = kopf.OperatorSettings()
+    configure(settings)
+    await kopf.operator(
+        settings=settings, standalone=True, namespaces=namespaces, clusterwide=not namespaces
+    )
+
+
+def configure(settings: kopf.OperatorSettings) -> None:
+    """What this operator wants of kopf, whoever starts it."""
+    settings.scanning.disabled = True  # no discovery beyond our own kind (B28)
+    settings.peering.standalone = True  # nobody else's peering objects can freeze us (B29)
+    settings.posting.enabled = False  # events are ours (B27)
+    settings.watching.server_timeout = 300
+    settings.watching.client_timeout = 310
+    settings.watching.connect_timeout = 30
+    settings.watching.reconnect_backoff = 1
+    settings.networking.request_timeout = 30
+    settings.networking.connect_timeout = 10
+    settings.queueing.worker_limit = 50
+    settings.process.ultimate_exiting_timeout = 20  # below the pod's grace period
+    settings.persistence.finalizer = (
+        f"{GROUP}/finalizer"  # never set, and never somebody else's removed
+    )
+
+
+@kopf.on.startup()
+async def start(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> None:
+    """Builds the process and waits for the CRD."""
+    configure(settings)
+    memo.process = await Process.open(Settings.from_environment(os.environ))
+    await memo.process.wait_until_served()
+    memo.process.is_ready = True
+
+
+@kopf.on.cleanup()
+async def end(memo: kopf.Memo, **_: Any) -> None:
+    """Closes what was opened."""
+    if "process" in memo:
+        await memo.process.close()
+
+
+@kopf.on.event(*POLICY)
+def notice(event: kopf.RawEvent, body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
+    """Runs before the keepers are matched: gives a policy its pacer, and marks the end of it."""
+    pacer: Pacer = memo.setdefault("pacer", Pacer())
+    pacer.is_gone = event["type"] == "DELETED"
+    pacer.wake()
+    namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
+    if pacer.is_gone:
+        memo.process.metrics.policy_gone(namespace, name)
+        memo.process.reconciler.forget(body["metadata"]["uid"])
+    else:
+        memo.process.metrics.policy_watched(namespace, name)
+
+
+def is_there(memo: kopf.Memo, **_: Any) -> bool:
+    """Whether a policy is to be kept: it was noticed, and not deleted since."""
+    return "pacer" in memo and not memo.pacer.is_gone
+
+
+@kopf.daemon(*POLICY, id="keeper", when=is_there, cancellation_timeout=CANCELLATION, backoff=RETRY)
+async def keep(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
+    """Runs a policy whenever the time has come, for as long as it is there."""
+    pacer: Pacer = memo.pacer
+    while not pacer.is_gone:
+        if pause := pacer.pause(dict(body)):
+            await pacer.rest(pause)
+        else:
+            await _run(dict(body), memo)
+
+
+async def _run(policy: dict[str, Any], memo: kopf.Memo) -> None:
+    metadata, process, pacer = policy["metadata"], memo.process, memo.pacer
+    began = time.monotonic()
+    with about_policy(metadata["namespace"], metadata["name"]):
+        try:
+            await process.reconciler.run(policy, pacer.track)
+        except ClusterError as error:
+            pacer.has_failed(error)
+        else:
+            pacer.has_run(policy)
+        finally:
+            process.metrics.run_finished(time.monotonic() - began)
+
+
+without_finalizers(kopf.get_default_registry())

@@ -1,0 +1,265 @@
+"""One run of one policy, as a story: look at the target and the registries, decide, act, tell.
+
+No run waits for a rollout. A rollout in flight is just an asked digest that is not recorded yet,
+which the next run sees; so a kill at any point loses nothing and repeats nothing.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakValueDictionary
+from zlib import crc32
+
+from imagerefresh.api.policy import InvalidSpec, Spec
+from imagerefresh.api.reasons import Reason
+from imagerefresh.api.status import Status
+from imagerefresh.api.timestamps import parse_timestamp
+from imagerefresh.cluster.client import Cluster
+from imagerefresh.cluster.errors import Conflict, NotFound, Refused
+from imagerefresh.plan.decide import Plan, decide
+from imagerefresh.plan.due import due_images, is_settled, latest_turn
+from imagerefresh.plan.findings import Findings
+from imagerefresh.plan.health import judge
+from imagerefresh.plan.image_summary import TROUBLES
+from imagerefresh.plan.news import transitions
+from imagerefresh.plan.steps import Step
+from imagerefresh.plan.summary import (
+    REFRESH_AGE,
+    is_in_flight,
+    is_inert,
+    is_ready,
+    report,
+    request_marks,
+)
+from imagerefresh.plan.template import Problem
+from imagerefresh.plan.view import View
+from imagerefresh.reconcile.acting import PolicyChanged, WriteRefused, patch_target
+from imagerefresh.reconcile.looking import TagWatch
+from imagerefresh.reconcile.run import Run
+from imagerefresh.reconcile.seeing import Sight, note_mutations, see
+from imagerefresh.reconcile.telling import Teller
+from imagerefresh.reconcile.track import Track
+
+TRIES = 5
+"""How often a run decides again at once: somebody else wrote first, or a write of ours calls for
+another one.
+"""
+QUIET_LOOK = 300.0
+"""Seconds after which a turn of a quiet policy looks at its target again, for drift and health."""
+QUIET_LOOK_SPACING = 3.0
+"""Seconds between two such looks of one process on average: with many policies they come more
+rarely, so that quiet policies are quiet towards the API server, however many they are (B27).
+"""
+BUSY = Problem(Reason.PatchRefused, "the target is being changed all the time: trying again")
+
+
+@dataclass(slots=True)
+class Reconciler:
+    """Runs policies. One per process; runs of different targets go on at the same time, those of
+    one target in turn (B23).
+    """
+
+    cluster: Cluster
+    tags: TagWatch
+    teller: Teller
+    wall_clock: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+    _known: set[str] = field(default_factory=set)
+    """UIDs of the policies that were run."""
+    _locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = field(
+        default_factory=WeakValueDictionary
+    )
+
+    async def run(self, policy: Mapping[str, Any], track: Track) -> None:
+        """Looks at one policy, brings it a step further, and tells where it stands.
+
+        Raises:
+            ClusterError: the API server can't be asked now; nothing is lost, the next run begins
+                anew.
+        """
+        before, wall = track.status(policy), self.wall_clock()
+        try:
+            spec = track.spec(policy)
+        except InvalidSpec as error:
+            metadata = policy["metadata"]
+            found = Findings(
+                generation=metadata["generation"],
+                annotations=metadata.get("annotations") or {},
+                before=before,
+                now=datetime.fromtimestamp(wall, UTC),
+                problem=Problem(Reason.InvalidSpec, str(error)),
+            )
+            return await self._tell(policy, track, before, found)
+        run = Run(policy, spec, track, before, wall, self.monotonic())
+        if is_inert(spec):
+            return await self._tell(policy, track, before, run.found())
+        async with self._lock(policy, spec):
+            track.meet(spec, before, wall)
+            if _is_quiet(run, self._quiet_look(policy)):
+                await self._look_at_tags(run)
+                if _has_nothing_new(run):
+                    return None
+                await self._bring_further(run, None)
+            else:
+                # The target first: what the tags then say is fresh enough to record by (B14).
+                sight = await self._look_at_target(run)
+                await self._look_at_tags(run)
+                await self._bring_further(run, sight)
+        return None
+
+    def forget(self, uid: str) -> None:
+        """A policy was deleted."""
+        self._known.discard(uid)
+
+    def _quiet_look(self, policy: Mapping[str, Any]) -> float:
+        """Seconds after which the target of a quiet policy is looked at, for drift and health."""
+        uid: str = policy["metadata"]["uid"]
+        self._known.add(uid)
+        spread = 1.0 + crc32(uid.encode()) / 2**32 / 2  # not all at once, an hour after a start
+        return max(QUIET_LOOK, QUIET_LOOK_SPACING * len(self._known)) * spread
+
+    def _lock(self, policy: Mapping[str, Any], spec: Spec) -> asyncio.Lock:
+        ref = spec.target_ref
+        return self._locks.setdefault(
+            (policy["metadata"]["namespace"], ref.kind, ref.name), asyncio.Lock()
+        )
+
+    async def _look_at_tags(self, run: Run) -> None:
+        """Those whose turn has come; all of them when a person asks. Policies share the requests of
+        one turn.
+        """
+        due = due_images(run.spec, run.track.looked, run.wall)
+        turns = {i.name: latest_turn(run.spec, str(i.reference), run.wall) for i in run.spec.images}
+        wanted = {name: run.began - (run.wall - turns[name]) for name in due}
+        if run.is_requested:
+            wanted = {image.name: run.began for image in run.spec.images if not image.pinned}
+            run.track.looked_for = request_marks(run.policy)
+            run.track.recover()  # what was refused is tried again, too
+        if not wanted:
+            return
+        await self.tags.look(run.spec, wanted, run.track, run.before, is_turn=bool(due))
+        run.track.looked.update({name: turns[name] for name in wanted})
+        run.track.last_check = run.wall
+        run.looked.update(wanted)
+
+    async def _bring_further(self, run: Run, sight: Sight | Problem | None) -> None:
+        """Look at the target, decide, act; again at once while there is more to do; then tell."""
+        first, found = run.before, run.found()
+        try:
+            for tries_left in reversed(range(TRIES + 1)):
+                sight = sight or await self._look_at_target(run)
+                if isinstance(sight, Problem):
+                    found = run.found(problem=sight)
+                    break
+                view, plan = await self._decide(run, sight)
+                found = run.found(view=view, plan=plan)
+                if plan.patch is None:
+                    break
+                if not tries_left:
+                    found = replace(found, plan=None, problem=found.problem or BUSY)
+                    break
+                found, sight, is_done = await self._act(run, sight, found, plan.patch)
+                if is_done:
+                    break
+        except PolicyChanged:
+            return
+        await self._tell(run.policy, run.track, first, found)
+
+    async def _look_at_target(self, run: Run) -> Sight | Problem:
+        """The target, or why there is none to decide about (B25)."""
+        ref, namespace = run.spec.target_ref, run.policy["metadata"]["namespace"]
+        try:
+            target = await self.cluster.get_target(namespace, ref.kind, ref.name)
+        except NotFound:
+            told = f"{ref.kind} {ref.name} does not exist: it is picked up when it appears"
+            return Problem(Reason.TargetNotFound, told)
+        except Refused as error:
+            return Problem(Reason.Forbidden, str(error))
+        finally:
+            run.track.target_seen = self.monotonic()
+        if target["metadata"].get("deletionTimestamp"):
+            return Problem(Reason.TargetDeleting, f"{ref.kind} {ref.name} is being deleted")
+        return Sight(target, judge(target), run.track.target_seen)
+
+    async def _decide(self, run: Run, sight: Sight) -> tuple[View, Plan]:
+        """Decides; and once more, if that calls for a look at further tags first (B6, B14)."""
+        view = see(run, sight)
+        plan = decide(view)
+        looked: set[str] = set()
+        while names := (plan.confirm | _not_looked_at(run, plan)) - looked:
+            await self.tags.look(
+                run.spec, dict.fromkeys(names, sight.seen), run.track, run.before, is_turn=False
+            )
+            run.looked.update(names)
+            looked.update(names)
+            view = see(run, sight)
+            plan = decide(view)
+        return view, plan
+
+    async def _act(
+        self, run: Run, sight: Sight, found: Findings, patch: Mapping[str, Any]
+    ) -> tuple[Findings, Sight | None, bool]:
+        """Patches the target. Returns what to tell, the target now, and whether that is all."""
+        if run.track.refusal and run.began < run.track.not_before:
+            return replace(found, plan=None, problem=run.track.refusal), sight, True
+        ref = run.spec.target_ref
+        try:
+            stored = await patch_target(self.cluster, run.policy, ref, sight.target, patch)
+        except Conflict:
+            return replace(found, plan=None, problem=BUSY), None, False
+        except WriteRefused as refusal:
+            run.track.back_off(self.monotonic(), refusal.problem)
+            return replace(found, plan=None, problem=refusal.problem), sight, True
+        run.track.recover()
+        note_mutations(run, found, stored)
+        after = report(found)
+        self.teller.spread(run.policy, transitions(found, after))
+        run.before = after
+        if "spec" in patch:
+            return found, Sight(stored, judge(stored), self.monotonic()), False
+        # Annotations change nothing about a rollout, though a Deployment counts a new generation.
+        return found, replace(sight, target=stored), False
+
+    async def _tell(
+        self, policy: Mapping[str, Any], track: Track, first: Status, found: Findings
+    ) -> None:
+        after = report(found)
+        self.teller.spread(policy, transitions(found, after))
+        await self.teller.write(policy, track, first, after)
+
+
+def _not_looked_at(run: Run, plan: Plan) -> frozenset[str]:
+    """When one image is about to be asked, the others are looked at: one release, one rollout."""
+    if all(outcome.step is not Step.ASK for outcome in plan.outcomes.values()):
+        return frozenset()
+    return frozenset(
+        image.name for image in run.spec.images if not image.pinned and image.name not in run.looked
+    )
+
+
+def _is_quiet(run: Run, quiet_look: float) -> bool:
+    """Whether the target may be left alone, unless the tags bring something new (B27)."""
+    seen, checked = run.track.target_seen, parse_timestamp(run.before.last_check_time)
+    return (
+        is_settled(run.before)
+        and is_ready(run.before)
+        and not is_in_flight(run.policy, run.before)
+        and seen is not None
+        and run.began - seen < quiet_look
+        and checked is not None
+        and run.now - checked < REFRESH_AGE
+    )
+
+
+def _has_nothing_new(run: Run) -> bool:
+    known = {entry.name: entry for entry in run.before.images}
+    return all(
+        answer.trouble is None
+        and name in known
+        and known[name].latest == answer.latest
+        and known[name].reason not in TROUBLES
+        for name, answer in run.track.answers.items()
+    )

@@ -1,0 +1,116 @@
+"""From a target as read, and what is remembered and known of its images, to the view that is
+decided from.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from imagerefresh.api.policy import Image
+from imagerefresh.api.reasons import Reason
+from imagerefresh.plan import progress, template
+from imagerefresh.plan.findings import Findings
+from imagerefresh.plan.health import Health, Verdict
+from imagerefresh.plan.memory import recollect
+from imagerefresh.plan.view import ImageView, Mutation, View, is_under_way, waits_for_registry
+from imagerefresh.reconcile.acting import unmet
+from imagerefresh.reconcile.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A target as read or stored, its health, and since when that is so (monotonic)."""
+
+    target: Mapping[str, Any]
+    health: Health
+    seen: float
+
+
+def see(run: Run, sight: Sight) -> View:
+    """The view of a target. Notes the rollout's progress in the policy's track."""
+    target, health, seen = sight.target, sight.health, sight.seen
+    images = tuple(_see_image(run, image, target, seen) for image in run.spec.images)
+    _note_progress(run, images, health, seen)
+    return View(
+        spec=run.spec,
+        target=target,
+        health=health,
+        stalled_for=run.track.progress.stalled_for if run.track.progress else progress.NO_TIME,
+        images=images,
+        now=run.now,
+        retry_at=run.retry_at,
+    )
+
+
+def note_mutations(run: Run, found: Findings, stored: Mapping[str, Any]) -> None:
+    """Compares what was stored with what was sent, and notes what admission made of it (B29)."""
+    if not found.view or not found.plan:
+        return
+    for own in found.view.images:
+        patch = found.plan.outcomes[own.image.name].patch
+        if changed := ", ".join(sorted(unmet(patch or {}, stored))):
+            mark = _mutation_mark(run.generation, own.image, own.latest, stored)
+            told = f"admission changed what was written to {changed}"
+            run.track.mutations[own.image.name] = Mutation(mark, told)
+
+
+def _mutation_mark(
+    generation: int, image: Image, latest: str | None, target: Mapping[str, Any]
+) -> str:
+    """What has to change before the write is tried again: the spec, the tag or the field."""
+    field = template.read(image, target).digest
+    return blake2b(f"{generation} {latest} {field}".encode(), digest_size=8).hexdigest()
+
+
+def _see_image(run: Run, image: Image, target: Mapping[str, Any], seen: float) -> ImageView:
+    name, reference, metadata = image.name, str(image.reference), target["metadata"]
+    carried = template.read(image, target)
+    is_same_target = run.before.target_uid in (None, metadata["uid"])
+    entry = next((each for each in run.before.images if each.name == name), None)
+    recollection = recollect(
+        name=name,
+        reference=reference,
+        prefix=run.spec.annotation_prefix,
+        annotations=metadata.get("annotations") or {},
+        status=entry if is_same_target else None,
+        carried=carried,
+    )
+    answer = run.track.answers.get(name)
+    if answer and answer.reference != reference:
+        answer = None
+    latest = answer.latest if answer else None
+    in_status = Mutation(entry.mutation, entry.message or "") if entry and entry.mutation else None
+    mutation = run.track.mutations.get(name) or in_status
+    if mutation and mutation.mark != _mutation_mark(
+        run.generation, image, latest or (entry.latest if entry else None), target
+    ):
+        mutation = None
+    return ImageView(
+        image=image,
+        memory=recollection.memory,
+        is_missing_on_target=recollection.is_missing_on_target,
+        carried=carried,
+        latest=latest,
+        is_confirmed=answer is not None and latest is not None and answer.sent_at >= seen,
+        is_reachable=not (answer and answer.trouble and answer.trouble.is_transient),
+        was_contested=entry is not None and entry.reason is Reason.Contested,
+        mutation=mutation,
+    )
+
+
+def _note_progress(run: Run, images: tuple[ImageView, ...], health: Health, seen: float) -> None:
+    track = run.track
+    asks = progress.identify_asks(each.memory for each in images if is_under_way(each))
+    if not asks and health.is_healthy:
+        track.progress = None
+        return
+    earlier = track.progress or progress.from_status(run.before.rollout, seen=seen, now=run.now)
+    track.progress = progress.advance(
+        earlier,
+        asks or progress.NO_ASKS,
+        health.counts,
+        is_running=health.verdict is not Verdict.PAUSED and not waits_for_registry(images),
+        seen=seen,
+        now=run.now,
+    )

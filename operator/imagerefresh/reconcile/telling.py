@@ -1,0 +1,62 @@
+"""What a run tells: the policy's status, written once and only if it says something new, and the
+events and log lines (B27).
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from imagerefresh.api.status import Status
+from imagerefresh.cluster.client import Cluster
+from imagerefresh.cluster.errors import Conflict, NotFound
+from imagerefresh.cluster.events import EventRecorder, EventType
+from imagerefresh.plan.news import News
+from imagerefresh.plan.summary import tells_something_new
+from imagerefresh.reconcile.track import Track
+from imagerefresh.telemetry.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Writes status, events, log lines and counters."""
+
+    cluster: Cluster
+    events: EventRecorder
+    metrics: Metrics
+
+    def spread(self, policy: Mapping[str, Any], news: Iterable[News]) -> None:
+        """Each of the news once: an event, a log line."""
+        for item in news:
+            kind = EventType.WARNING if item.is_warning else EventType.NORMAL
+            self.events.record(policy, kind, item.reason, item.action, item.note)
+            level = logging.WARNING if item.is_warning else logging.INFO
+            logger.log(level, "%s: %s", item.reason, item.note)
+
+    async def write(
+        self, policy: Mapping[str, Any], track: Track, before: Status, after: Status
+    ) -> None:
+        """Writes the status if it tells something new. A policy that is gone or was replaced is
+        left alone.
+        """
+        if not tells_something_new(before, after):
+            return
+        metadata = policy["metadata"]
+        namespace, name = metadata["namespace"], metadata["name"]
+        version = track.version(policy)
+        for _ in range(TRIES):
+            try:
+                stored = await self.cluster.patch_status(namespace, name, after.to_json(), version)
+            except NotFound:
+                return
+            except Conflict:
+                current = (await self.cluster.get_policy(namespace, name))["metadata"]
+                if current["uid"] != metadata["uid"]:
+                    return
+                version = current["resourceVersion"]
+            else:
+                track.has_written(stored, after)
+                return

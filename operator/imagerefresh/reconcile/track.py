@@ -1,0 +1,138 @@
+"""What the process remembers of one policy between runs. All of it may be lost: a restart rebuilds
+it from what is stored.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from imagerefresh.api.policy import Spec, parse_spec
+from imagerefresh.api.reasons import Reason
+from imagerefresh.api.status import ConditionType, Status, parse_status
+from imagerefresh.plan.due import is_settled, latest_turn
+from imagerefresh.plan.findings import Trouble
+from imagerefresh.plan.progress import Progress
+from imagerefresh.plan.summary import TROUBLE_TURNS
+from imagerefresh.plan.template import Problem
+from imagerefresh.plan.view import Mutation
+
+FIRST_BACKOFF = 10.0
+LONGEST_BACKOFF = 600.0
+"""Seconds between tries of a write that the API server refuses (B29)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The last word of a registry on one image. `sent_at` is monotonic; latest is None if it can't
+    be asked.
+    """
+
+    reference: str
+    sent_at: float
+    latest: str | None = None
+    trouble: Trouble | None = None
+
+
+@dataclass(slots=True)
+class Track:
+    """One policy, as this process has come to know it."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    """By image name."""
+    looked: dict[str, float] = field(default_factory=dict)
+    """The turn of each image's last look, in seconds since the epoch."""
+    last_check: float | None = None
+    looked_for: tuple[object, ...] | None = None
+    """The requests that the tags were last looked at for."""
+    progress: Progress | None = None
+    mutations: dict[str, Mutation] = field(default_factory=dict)
+    """Writes that admission changed, by image name."""
+    target_seen: float | None = None
+    """Monotonic time of the last look at the target."""
+    not_before: float = 0.0
+    """Monotonic time before which the API server is left alone with writes of this policy."""
+    refusals: int = 0
+    refusal: Problem | None = None
+    _written: tuple[int, Status] | None = None
+    _parsed_status: tuple[str, Status] | None = None
+    _parsed_spec: tuple[tuple[str, int], Spec] | None = None
+
+    def spec(self, policy: Mapping[str, Any]) -> Spec:
+        """The policy's spec.
+
+        Raises:
+            InvalidSpec: it breaks a rule.
+        """
+        metadata = policy["metadata"]
+        key = (metadata["uid"], metadata["generation"])
+        if self._parsed_spec is None or self._parsed_spec[0] != key:
+            self._parsed_spec = key, parse_spec(policy.get("spec") or {})
+        return self._parsed_spec[1]
+
+    def status(self, policy: Mapping[str, Any]) -> Status:
+        """The newest status that is known: the watch may not have brought back yet what was just
+        written.
+        """
+        version = policy["metadata"]["resourceVersion"]
+        if self._written is not None:
+            if _number(version) < self._written[0]:
+                return self._written[1]
+            self._written = None
+        if self._parsed_status is None or self._parsed_status[0] != version:
+            self._parsed_status = version, parse_status(policy.get("status"))
+        return self._parsed_status[1]
+
+    def version(self, policy: Mapping[str, Any]) -> str:
+        """The newest resource version that is known of the policy."""
+        version: str = policy["metadata"]["resourceVersion"]
+        written = self._written[0] if self._written else 0
+        return str(max(_number(version), written)) if written else version
+
+    def has_written(self, policy: Mapping[str, Any], status: Status) -> None:
+        """Remembers a status write by the API server's answer."""
+        self._written = _number(policy["metadata"]["resourceVersion"]), status
+
+    def meet(self, spec: Spec, status: Status, now: float) -> None:
+        """At the first sight of a policy: what was observed before a restart waits for its next
+        turn (B6).
+        """
+        if self.looked or not is_settled(status):
+            return
+        for image in spec.images:
+            self.looked[image.name] = latest_turn(spec, str(image.reference), now)
+
+    def earlier_turns(self, name: str, status: Status) -> int:
+        """How many turns in a row had failed for an image before this one; a restart continues a
+        long trouble.
+        """
+        answer = self.answers.get(name)
+        if answer is not None:
+            return answer.trouble.turns if answer.trouble else 0
+        is_unavailable = any(
+            each.type is ConditionType.READY and each.reason is Reason.RegistryUnavailable
+            for each in status.conditions
+        )
+        was_troubled = any(
+            image.name == name and image.reason in (Reason.RegistryUnavailable, Reason.RateLimited)
+            for image in status.images
+        )
+        return TROUBLE_TURNS if is_unavailable and was_troubled else 0
+
+    def back_off(self, now: float, refusal: Problem) -> None:
+        """After a refused write: from 10 s to 10 min (B29)."""
+        self.not_before = now + min(FIRST_BACKOFF * 2 ** min(self.refusals, 10), LONGEST_BACKOFF)
+        self.refusals += 1
+        self.refusal = refusal
+
+    def recover(self) -> None:
+        """The API server takes writes again."""
+        self.refusals = 0
+        self.refusal = None
+        self.not_before = 0.0
+
+
+def _number(resource_version: str) -> int:
+    """Resource versions of one resource are numbers that grow (Kubernetes API concepts, "resource
+    versions").
+    """
+    return int(resource_version) if resource_version.isdecimal() else 0
