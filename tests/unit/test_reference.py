@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imagerefresh.reference import (
@@ -251,6 +251,7 @@ def test_messages_show_foreign_text_bounded_and_printable() -> None:
     assert len(str(caught.value)) < 300
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=80) | st.text("aA0.-_:/@[]%\n", max_size=40))
 def test_parse_raises_nothing_else_and_its_result_parses_to_itself(text: str) -> None:
     try:
@@ -260,6 +261,7 @@ def test_parse_raises_nothing_else_and_its_result_parses_to_itself(text: str) ->
     assert parse(str(reference)) == reference
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.text("aA0.-_:/@[]", max_size=20), st.text("a/A:_-.", max_size=20), st.text("aA0-._:@"))
 def test_normalise_agrees_with_parse(registry: str, repository: str, tag: str) -> None:
     try:

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 
 def timestamp(moment: datetime) -> str:
     """The text of an aware moment, such as `2026-02-03T04:05:06Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def parse_timestamp(text: str | None) -> datetime | None:
     """The aware moment that a text names; None for an absent, malformed or zoneless one."""
     try:
         moment = datetime.fromisoformat(text or "")
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else None
+    except (ValueError, OverflowError):
         return None
-    return moment.astimezone(UTC) if moment.tzinfo else None

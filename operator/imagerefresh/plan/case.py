@@ -22,6 +22,10 @@ class Case:
     view: View
     own: ImageView
     all_holds_end: bool
+    is_behind_neighbour: bool = False
+    """Another image is recorded or adopted first, and asked right after: then both are asked in
+    one rollout (B13).
+    """
 
     @property
     def memory(self) -> Memory:
@@ -64,6 +68,14 @@ class Case:
             and latest is not None
             and latest not in (self.memory.asked, self.held)
         )
+
+    @property
+    def is_asked_next(self) -> bool:
+        """Once it is recorded, or adopted as found, a newer digest waits to be asked."""
+        latest = self.own.latest
+        if not self.memory.is_first_observation:
+            return self.has_moved
+        return latest is not None and self.own.carried.digest not in (None, latest)
 
     @property
     def has_failed(self) -> bool:

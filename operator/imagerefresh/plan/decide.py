@@ -46,6 +46,8 @@ TABLE: tuple[Row, ...] = (
         Step.RECORD,
         "B14",
     ),
+    # A neighbour is recorded first, to be asked together with this one.
+    Row("neighbour first", lambda c: c.is_behind_neighbour, Step.NOTHING, "B13"),
     # A person asks for another try of what is held or failing.
     Row("retry", lambda c: c.is_retry_pending and c.own.latest is not None, Step.ASK, "B4"),
     # The tag has moved to a digest that is not known to fail.
@@ -169,17 +171,21 @@ def decide(view: View) -> Plan:
         for each in view.images
         if not each.image.pinned and each.carried.problem is None and each.mutation is None
     )
-    outcomes = {
-        each.image.name: _outcome(Case(view, each, all_holds_end=all_holds_end))
-        for each in view.images
-    }
+    cases = [Case(view, each, all_holds_end=all_holds_end) for each in view.images]
+    if any(_row(c).step in (Step.RECORD, Step.ADOPT) and c.is_asked_next for c in cases):
+        cases = [replace(c, is_behind_neighbour=_row(c).step is Step.ASK) for c in cases]
+    outcomes = {case.own.image.name: _outcome(case) for case in cases}
     patch = merge_patches([each.patch for each in outcomes.values() if each.patch])
     confirm = frozenset(name for name, outcome in outcomes.items() if outcome.step is Step.CONFIRM)
     return Plan(outcomes=outcomes, patch=patch or None, confirm=confirm)
 
 
+def _row(case: Case) -> Row:
+    return next(row for row in TABLE if row.holds(case))
+
+
 def _outcome(case: Case) -> Outcome:
-    row = next(row for row in TABLE if row.holds(case))
+    row = _row(case)
     memory, template = carry_out(row.step, case)
     is_retry_pending = case.is_retry_pending and row.step is not Step.ASK
     if memory == case.memory and row.step not in (Step.RESTORE, Step.RELEASE):

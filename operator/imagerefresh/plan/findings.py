@@ -44,5 +44,7 @@ class Findings:
     latest: Mapping[str, str] = field(default_factory=dict)
     """What the registry serves, as far as this process knows."""
     troubles: Mapping[str, Trouble] = field(default_factory=dict)
+    troubles_told: frozenset[str] = frozenset()
+    """Images whose trouble was told before."""
     last_check: float | None = None
     next_check: float | None = None

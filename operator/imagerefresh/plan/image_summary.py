@@ -24,6 +24,7 @@ TROUBLES = frozenset(
         Reason.RegistryMisconfigured,
     }
 )
+TRANSIENT = frozenset({Reason.RateLimited, Reason.RegistryUnavailable})
 ALSO = "; also: "
 HOLDS = frozenset({Reason.RolloutFailed, Reason.Rejected, Reason.DigestMismatch})
 
@@ -83,7 +84,8 @@ def _stand(
         return ImageState.BLOCKED, own.carried.problem
     if own.mutation:
         return ImageState.BLOCKED, Problem(Reason.MutatedByAdmission, own.mutation.message)
-    if outcome and outcome.row.name == "contested":
+    is_contested = outcome.row.name == "contested" if outcome else own.was_contested
+    if is_contested:
         return ImageState.BLOCKED, Problem(
             Reason.Contested,
             f"{other_manager(view.target) or 'somebody else'} keeps changing back what is written:"

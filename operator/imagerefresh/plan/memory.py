@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from imagerefresh.api.names import record_annotation, state_annotation
 from imagerefresh.api.status import ImageStatus
-from imagerefresh.api.timestamps import parse_timestamp
+from imagerefresh.api.timestamps import parse_timestamp, timestamp
 from imagerefresh.plan.template import Carried, as_digest
 
 MAX_SERIAL = 2**63
@@ -204,7 +204,8 @@ def _text(value: object) -> str | None:
 
 
 def _time(value: object) -> str | None:
-    return value if isinstance(value, str) and parse_timestamp(value) else None
+    moment = parse_timestamp(value) if isinstance(value, str) else None
+    return timestamp(moment) if moment else None
 
 
 def _times(value: object) -> tuple[str, ...]:

@@ -42,10 +42,12 @@ def _of_image(found: Findings, before: ImageStatus, after: ImageStatus) -> Itera
         and after.latest != before.latest
     ):
         yield News(Reason.Moved, "Polled", f"{what} moved from {before.latest} to {after.latest}")
-    was_troubled, is_troubled = before.reason in TROUBLES, after.reason in TROUBLES
-    if is_troubled and not was_troubled:
-        yield News(Reason.RegistryTrouble, "Polled", f"{what}: {after.message}", is_warning=True)
-    if was_troubled and not is_troubled and after.name not in found.troubles:
+    was_troubled = before.reason in TROUBLES or after.name in found.troubles_told
+    trouble = found.troubles.get(after.name)
+    if trouble and not was_troubled:
+        told = f"{what}: {trouble.problem.message}"
+        yield News(Reason.RegistryTrouble, "Polled", told, is_warning=True)
+    if was_troubled and not trouble:
         yield News(Reason.RegistryRecovered, "Polled", f"{what} can be resolved again")
     outcome = found.plan.outcomes.get(after.name) if found.plan else None
     match outcome.step if outcome else Step.NOTHING:

@@ -32,6 +32,9 @@ class Progress:
     since_time: datetime
     """The wall clock's word for `since`, for people and for the status."""
 
+    is_running: bool = True
+    """Whether its clock runs."""
+
     @property
     def stalled_for(self) -> timedelta:
         """How long nothing has improved."""
@@ -72,14 +75,23 @@ def advance(
     if not is_running:
         waited = seen - previous.seen
         since_time = previous.since_time + timedelta(seconds=waited)
-        return replace(previous, since=previous.since + waited, seen=seen, since_time=since_time)
-    return replace(previous, seen=seen)
+        return replace(
+            previous,
+            since=previous.since + waited,
+            seen=seen,
+            since_time=since_time,
+            is_running=False,
+        )
+    return replace(previous, seen=seen, is_running=True)
 
 
 def to_status(progress: Progress) -> RolloutProgress | None:
-    """The copy in status; none while there is nothing to count."""
+    """The copy in status; none while there is nothing to count, or no time to keep.
+
+    So a restart while the clock stands still lets it begin anew, rather than count that time.
+    """
     best = progress.best
-    if best is None:
+    if best is None or not progress.is_running:
         return None
     return RolloutProgress(
         asks=progress.asks,

@@ -133,7 +133,10 @@ class Reconciler:
         """
         due = due_images(run.spec, run.track.looked, run.wall)
         turns = {i.name: latest_turn(run.spec, str(i.reference), run.wall) for i in run.spec.images}
-        wanted = {name: run.began - (run.wall - turns[name]) for name in due}
+        # An answer from before the policy was there would be somebody else's.
+        created = parse_timestamp(run.policy["metadata"].get("creationTimestamp"))
+        oldest = created.timestamp() if created else run.wall
+        wanted = {name: run.began - (run.wall - max(turns[name], oldest)) for name in due}
         if run.is_requested:
             wanted = {image.name: run.began for image in run.spec.images if not image.pinned}
             run.track.looked_for = request_marks(run.policy)
@@ -228,6 +231,7 @@ class Reconciler:
     ) -> None:
         after = report(found)
         self.teller.spread(policy, transitions(found, after))
+        track.troubles_told = frozenset(found.troubles)
         await self.teller.write(policy, track, first, after)
 
 
@@ -255,11 +259,14 @@ def _is_quiet(run: Run, quiet_look: float) -> bool:
 
 
 def _has_nothing_new(run: Run) -> bool:
+    """Whether the tags are as the status tells."""
     known = {entry.name: entry for entry in run.before.images}
-    return all(
-        answer.trouble is None
-        and name in known
-        and known[name].latest == answer.latest
-        and known[name].reason not in TROUBLES
-        for name, answer in run.track.answers.items()
-    )
+    for image in run.spec.images:
+        if image.pinned:
+            continue
+        answer, entry = run.track.answers.get(image.name), known.get(image.name)
+        if answer is None or entry is None or answer.trouble or entry.reason in TROUBLES:
+            return False
+        if entry.latest != answer.latest:
+            return False
+    return True

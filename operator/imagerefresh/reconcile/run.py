@@ -62,12 +62,16 @@ class Run:
 
     def found(self, **found: Any) -> Findings:
         """What the run has come to know, to be told."""
-        answers = {
-            name: answer
-            for image in self.spec.images
-            if (answer := self.track.answers.get(name := image.name))
-            and answer.reference == str(image.reference)
-        }
+        latest, troubles = {}, {}
+        for image in self.spec.images:
+            answer = self.track.answers.get(image.name)
+            if answer and answer.reference == str(image.reference):
+                if answer.latest:
+                    latest[image.name] = answer.latest
+                if answer.trouble:
+                    troubles[image.name] = answer.trouble
+            elif trouble := self.track.stored_trouble(image.name, self.before):
+                troubles[image.name] = trouble
         return Findings(
             generation=self.generation,
             annotations=self.annotations,
@@ -75,8 +79,9 @@ class Run:
             now=self.now,
             spec=self.spec,
             progress=self.track.progress,
-            latest={name: answer.latest for name, answer in answers.items() if answer.latest},
-            troubles={name: answer.trouble for name, answer in answers.items() if answer.trouble},
+            latest=latest,
+            troubles=troubles,
+            troubles_told=self.track.troubles_told,
             last_check=self.track.last_check,
             next_check=next_check(self.spec, self.wall),
             **found,

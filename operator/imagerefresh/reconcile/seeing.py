@@ -12,6 +12,7 @@ from imagerefresh.api.reasons import Reason
 from imagerefresh.plan import progress, template
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.health import Health, Verdict
+from imagerefresh.plan.image_summary import ALSO
 from imagerefresh.plan.memory import recollect
 from imagerefresh.plan.view import ImageView, Mutation, View, is_under_way, waits_for_registry
 from imagerefresh.reconcile.acting import unmet
@@ -50,17 +51,18 @@ def note_mutations(run: Run, found: Findings, stored: Mapping[str, Any]) -> None
     for own in found.view.images:
         patch = found.plan.outcomes[own.image.name].patch
         if changed := ", ".join(sorted(unmet(patch or {}, stored))):
-            mark = _mutation_mark(run.generation, own.image, own.latest, stored)
+            mark = _mutation_mark(run, own.image, stored)
             told = f"admission changed what was written to {changed}"
             run.track.mutations[own.image.name] = Mutation(mark, told)
 
 
-def _mutation_mark(
-    generation: int, image: Image, latest: str | None, target: Mapping[str, Any]
-) -> str:
+def _mutation_mark(run: Run, image: Image, target: Mapping[str, Any]) -> str:
     """What has to change before the write is tried again: the spec, the tag or the field."""
+    answer = run.track.answers.get(image.name)
+    entry = next((each for each in run.before.images if each.name == image.name), None)
+    latest = answer.latest if answer and answer.latest else entry.latest if entry else None
     field = template.read(image, target).digest
-    return blake2b(f"{generation} {latest} {field}".encode(), digest_size=8).hexdigest()
+    return blake2b(f"{run.generation} {latest} {field}".encode(), digest_size=8).hexdigest()
 
 
 def _see_image(run: Run, image: Image, target: Mapping[str, Any], seen: float) -> ImageView:
@@ -80,11 +82,10 @@ def _see_image(run: Run, image: Image, target: Mapping[str, Any], seen: float) -
     if answer and answer.reference != reference:
         answer = None
     latest = answer.latest if answer else None
-    in_status = Mutation(entry.mutation, entry.message or "") if entry and entry.mutation else None
-    mutation = run.track.mutations.get(name) or in_status
-    if mutation and mutation.mark != _mutation_mark(
-        run.generation, image, latest or (entry.latest if entry else None), target
-    ):
+    mutation = run.track.mutations.get(name)
+    if mutation is None and entry and entry.mutation:
+        mutation = Mutation(entry.mutation, (entry.message or "").partition(ALSO)[0])
+    if mutation and mutation.mark != _mutation_mark(run, image, target):
         mutation = None
     return ImageView(
         image=image,

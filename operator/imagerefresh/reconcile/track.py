@@ -11,6 +11,7 @@ from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ConditionType, Status, parse_status
 from imagerefresh.plan.due import is_settled, latest_turn
 from imagerefresh.plan.findings import Trouble
+from imagerefresh.plan.image_summary import TRANSIENT, TROUBLES
 from imagerefresh.plan.progress import Progress
 from imagerefresh.plan.summary import TROUBLE_TURNS
 from imagerefresh.plan.template import Problem
@@ -44,6 +45,8 @@ class Track:
     last_check: float | None = None
     looked_for: tuple[object, ...] | None = None
     """The requests that the tags were last looked at for."""
+    troubles_told: frozenset[str] = frozenset()
+    """Images whose trouble at the registry is told already."""
     progress: Progress | None = None
     mutations: dict[str, Mutation] = field(default_factory=dict)
     """Writes that admission changed, by image name."""
@@ -102,21 +105,25 @@ class Track:
             self.looked[image.name] = latest_turn(spec, str(image.reference), now)
 
     def earlier_turns(self, name: str, status: Status) -> int:
-        """How many turns in a row had failed for an image before this one; a restart continues a
-        long trouble.
-        """
+        """How many turns in a row had failed for an image before this one."""
         answer = self.answers.get(name)
-        if answer is not None:
-            return answer.trouble.turns if answer.trouble else 0
+        trouble = answer.trouble if answer else self.stored_trouble(name, status)
+        return trouble.turns if trouble else 0
+
+    def stored_trouble(self, name: str, status: Status) -> Trouble | None:
+        """The trouble that status tells of an image; a restart continues it until the next look."""
+        entry = next((image for image in status.images if image.name == name), None)
+        if entry is None or entry.reason not in TROUBLES:
+            return None
         is_unavailable = any(
             each.type is ConditionType.READY and each.reason is Reason.RegistryUnavailable
             for each in status.conditions
         )
-        was_troubled = any(
-            image.name == name and image.reason in (Reason.RegistryUnavailable, Reason.RateLimited)
-            for image in status.images
+        return Trouble(
+            Problem(entry.reason, entry.message or ""),
+            is_transient=entry.reason in TRANSIENT,
+            turns=TROUBLE_TURNS if is_unavailable else 0,
         )
-        return TROUBLE_TURNS if is_unavailable and was_troubled else 0
 
     def back_off(self, now: float, refusal: Problem) -> None:
         """After a refused write: from 10 s to 10 min (B29)."""

@@ -343,17 +343,6 @@ def test_the_patch_that_asks_handles_the_retry(failed: str | None) -> None:
     assert (outcome.memory.asked, outcome.memory.handled_retry_at) == (D3, RETRY)
 
 
-def test_a_container_that_cannot_be_pinned_does_not_stop_the_policy() -> None:
-    """B21: an image text that is no reference can't be pinned; the failure is still held."""
-    named = an_image(
-        ActionType.RESTART, action={"type": "Restart", "restart": {"containers": ["web"]}}
-    )
-    target = a_target()
-    target["spec"]["template"]["spec"]["containers"][0]["image"] = "Registry/Not A Reference"
-    plan = together((named, a_memory(D2, recorded=D1), D2), target=target, health=LATE, **ROLLBACK)
-    assert plan.outcomes["web"].memory.failed == D2
-
-
 def test_progress_of_one_rollout_gives_all_of_it_time() -> None:
     """B19: nothing fails while the rollout moves, however long ago it was asked."""
     target = a_target(variable=D2)

@@ -111,6 +111,13 @@ class TestReadRestart:
         target = with_containers(container("a", "mirror.example.com/web:prod"), container("b"))
         assert read(restarting("a"), target) == Carried(containers=("a",))
 
+    @pytest.mark.parametrize("text", ["Registry/Not A Reference", "$(IMAGE)", ""])
+    def test_a_named_container_whose_image_could_not_be_pinned(self, text: str) -> None:
+        """B21: the API server stores any text; said before it is needed."""
+        problem = read(restarting("web"), with_containers(container("web", text))).problem
+        assert problem is not None
+        assert problem.reason is Reason.ForeignValue
+
     def test_a_named_container_that_is_not_there(self) -> None:
         problem = read(restarting("web", "gone"), with_containers(container("web"))).problem
         assert problem is not None

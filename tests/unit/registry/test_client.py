@@ -161,7 +161,8 @@ async def test_nobody_reads_through_another_credential(
     registry.on("GET", f"/v2/team/app/manifests/{DIGEST}", registry.bearer())
     since = time.monotonic()
     await resolved(client, registry.reference, (ONE,), since)
-    for credentials in ((TWO,), ()):
+    impostor = replace(ONE, password="guess", username="two")
+    for credentials in ((TWO,), (impostor,), ()):
         found = await client.resolve(registry.reference, credentials, fresh_since=since)
         assert isinstance(found, Trouble)
         assert found.reason is TroubleReason.ImageNotFoundOrDenied
@@ -249,11 +250,11 @@ async def test_basic_credentials_are_tried_in_order_too(
 
 async def test_denied_says_what_to_do(registry: ScriptedRegistry, client: RegistryClient) -> None:
     """B8, B10: one reason at once, with the registry's words and the refused secrets."""
-    by_user(registry, one=errors(403, "DENIED", "bad\x1b\nname"), nobody=errors(403, "DENIED", ""))
+    by_user(registry, one=errors(403, "DENIED", "bad\x1b\nname"), nobody=Reply(403))
     found = await trouble(client, registry.reference, (ONE,))
     assert found == Trouble(
         TroubleReason.ImageNotFoundOrDenied,
-        f"{registry.reference}: no such image, or no permission to read it (DENIED); check the "
+        f"{registry.reference}: no such image, or no permission to read it (bad name); check the "
         'name and the tag, and the credentials of secret "one", which were refused',
         transient=False,
         rejected=('secret "one"',),

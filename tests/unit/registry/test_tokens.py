@@ -265,9 +265,11 @@ async def test_a_wrong_password_is_tried_once_for_all_scopes(
     assert len(registry.seen) == 2
 
 
-@pytest.mark.parametrize("status", [400, 401, 403])
+@pytest.mark.parametrize(
+    ("status", "login"), [(400, USER), (403, USER), (400, ANONYMOUS), (401, ANONYMOUS)]
+)
 async def test_a_denied_scope_says_nothing_about_others(
-    registry: ScriptedRegistry, source: TokenSource, scope: TokenScope, status: int
+    registry: ScriptedRegistry, source: TokenSource, scope: TokenScope, status: int, login: Login
 ) -> None:
     """B8: some registries deny at the token service already; their words are kept."""
 
@@ -278,9 +280,9 @@ async def test_a_denied_scope_says_nothing_about_others(
     registry.on("GET", "/token", answer)
     for _ in range(2):
         with pytest.raises(DeniedError) as caught:
-            await source.get(replace(scope, scope="repository:team/other:pull"), ANONYMOUS)
+            await source.get(replace(scope, scope="repository:team/other:pull"), login)
         assert caught.value.text == "(or it may not exist)"
-    await source.get(scope, ANONYMOUS)
+    await source.get(scope, login)
     assert len(registry.seen) == 2
 
 

@@ -209,6 +209,27 @@ async def test_a_limit_silences_the_host_for_all(
     assert (await transport.send(get(f"{other.url}/x"))).status == 200
 
 
+async def test_a_limit_is_told_at_once_even_where_all_places_are_taken(
+    registry: ScriptedRegistry, transport: Transport
+) -> None:
+    """B9."""
+    hold = asyncio.Event()
+    limit = Reply(429, (("Retry-After", "60"),))
+    registry.on("GET", "/x", *([Reply(hold=hold)] * (SETTINGS.concurrency_per_host - 1)), limit)
+    tasks = [
+        asyncio.create_task(transport.send(get(f"{registry.url}/x")))
+        for _ in range(SETTINGS.concurrency_per_host - 1)
+    ]
+    await registry.asked(len(tasks))
+    await trouble(transport, f"{registry.url}/x")
+    blocker = asyncio.create_task(transport.hosts.get(registry.host, 0).slots.acquire())
+    error = await asyncio.wait_for(trouble(transport, f"{registry.url}/x"), 5)
+    assert error.reason is TroubleReason.RateLimited
+    await blocker
+    hold.set()
+    await asyncio.gather(*tasks)
+
+
 async def test_retry_after_of_503_is_honoured_but_is_no_rate_limit(
     registry: ScriptedRegistry, transport: Transport
 ) -> None:
