@@ -98,17 +98,21 @@ class Reconciler:
             return await self._tell(policy, track, before, run.found())
         async with self._lock(policy, spec):
             track.meet(spec, before, wall)
-            if _is_quiet(run, self._quiet_look(policy)):
-                await self._look_at_tags(run)
-                if _has_nothing_new(run):
-                    return None
-                await self._bring_further(run, None)
-            else:
-                # The target first: what the tags then say is fresh enough to record by (B14).
-                sight = await self._look_at_target(run)
-                await self._look_at_tags(run)
-                await self._bring_further(run, sight)
+            await self._run(run, is_quiet=_is_quiet(run, self._quiet_look(policy)))
+        self.teller.note_check(policy, spec, track, wall)
         return None
+
+    async def _run(self, run: Run, *, is_quiet: bool) -> None:
+        """A quiet run looks at the tags alone, unless they bring something new."""
+        if is_quiet:
+            await self._look_at_tags(run)
+            if not _has_nothing_new(run):
+                await self._bring_further(run, None)
+            return
+        # The target first: what the tags then say is fresh enough to record by (B14).
+        sight = await self._look_at_target(run)
+        await self._look_at_tags(run)
+        await self._bring_further(run, sight)
 
     def forget(self, uid: str) -> None:
         """A policy was deleted."""
