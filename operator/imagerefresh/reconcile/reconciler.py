@@ -269,8 +269,8 @@ def _has_nothing_new(run: Run) -> bool:
         if image.pinned:
             continue
         answer, entry = run.track.answers.get(image.name), known.get(image.name)
-        if answer is None or entry is None or answer.trouble or entry.reason in TROUBLES:
+        if entry is None or entry.reason in TROUBLES:
             return False
-        if entry.latest != answer.latest:
+        if answer and (answer.trouble or answer.latest != entry.latest):
             return False
     return True

@@ -10,7 +10,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from imagerefresh.api.names import REQUESTED_AT, RETRY_AT
-from imagerefresh.api.policy import ActionType
+from imagerefresh.api.policy import ActionType, Spec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ConditionType, ImageState, Status, parse_status
 from imagerefresh.api.timestamps import timestamp
@@ -266,11 +266,14 @@ class TestRequests:
         assert self.handled(view, is_acted=False, problem=REFUSED) == "r0"
 
     @pytest.mark.parametrize(
-        "view", [one(HELD, D2, retry_at="r1", pinned=True), one(HELD, D2, retry_at="r1", spec=SUSPENDED)]
+        "spec",
+        [a_spec(**SUSPENDED), a_spec(an_image(ActionType.SET_ENV, pinned=True))],
+        ids=["suspended", "pinned"],
     )
-    def test_while_pinned_or_suspended_it_is_handled_without_effect(self, view: View) -> None:
-        assert self.handled(view) == "r1"
-        assert self.handled(view, view=None, is_acted=False) == "r1"
+    def test_while_pinned_or_suspended_it_is_handled_without_effect(self, spec: Spec) -> None:
+        before = told(one(HELD, D2, health=LATE), Status(last_handled_retry_at="r0"))
+        found = findings(None, before, spec=spec, annotations={RETRY_AT: "r1"})
+        assert report(found).last_handled_retry_at == "r1"
 
     def test_a_pinned_image_beside_others_keeps_none_open(self) -> None:
         target = a_target(variable=D1)
@@ -504,7 +507,12 @@ def test_nothing_is_told_again(found: Findings) -> None:
         if found.plan and found.plan.patch is not None:
             return  # there is more to do
     event("compared")
-    later = replace(found, before=first, now=found.now + timedelta(minutes=1))
+    later = replace(
+        found,
+        before=first,
+        now=found.now + timedelta(minutes=1),
+        troubles_told=frozenset(found.troubles),
+    )
     second = report(later)
     assert not tells_something_new(first, second)
     assert list(transitions(later, second)) == []
