@@ -78,10 +78,11 @@ async def end(memo: kopf.Memo, **_: Any) -> None:
 def notice(event: kopf.RawEvent, body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
     """Runs before the keepers are matched: gives a policy its pacer, and marks the end of it."""
     pacer: Pacer = memo.setdefault("pacer", Pacer())
-    pacer.is_gone = event["type"] == "DELETED"
+    is_leaving = "deletionTimestamp" in body["metadata"]
+    pacer.track.is_gone = event["type"] == "DELETED" or is_leaving
     pacer.wake()
     namespace, name = body["metadata"]["namespace"], body["metadata"]["name"]
-    if pacer.is_gone:
+    if pacer.track.is_gone:
         memo.process.metrics.policy_gone(namespace, name)
         memo.process.reconciler.forget(body["metadata"]["uid"])
     else:
@@ -90,14 +91,14 @@ def notice(event: kopf.RawEvent, body: kopf.Body, memo: kopf.Memo, **_: Any) -> 
 
 def is_there(memo: kopf.Memo, **_: Any) -> bool:
     """Whether a policy is to be kept: it was noticed, and not deleted since."""
-    return "pacer" in memo and not memo.pacer.is_gone
+    return "pacer" in memo and not memo.pacer.track.is_gone
 
 
 @kopf.daemon(*POLICY, id="keeper", when=is_there, cancellation_timeout=CANCELLATION, backoff=RETRY)
 async def keep(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
     """Runs a policy whenever the time has come, for as long as it is there."""
     pacer: Pacer = memo.pacer
-    while not pacer.is_gone:
+    while not pacer.track.is_gone:
         if pause := pacer.pause(dict(body)):
             await pacer.rest(pause)
         else:

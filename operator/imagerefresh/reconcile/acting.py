@@ -13,9 +13,11 @@ from imagerefresh.plan.template import Problem
 
 
 class PolicyChanged(Exception):  # noqa: N818 no fault: the run has nothing to do any more
-    """The policy is gone, another object, or of another generation: what was decided for it is
-    void.
-    """
+    """The policy is of another generation by now: what was decided for it is void."""
+
+
+class PolicyGone(PolicyChanged):
+    """The policy was deleted, or is another object of the same name, and the watch missed it."""
 
 
 class WriteRefused(Exception):  # noqa: N818 it names what people see
@@ -37,7 +39,8 @@ async def patch_target(
     stored.
 
     Raises:
-        PolicyChanged: a lost watch event must not leave a ghost that restarts things.
+        PolicyChanged: by a person, since the run began.
+        PolicyGone: a lost watch event must not leave a ghost that restarts things.
         WriteRefused: by admission or by the operator's Role.
         Conflict: somebody else wrote first: look and decide again.
         ClusterError: it is not known whether the patch was done; the next look tells.
@@ -47,8 +50,10 @@ async def patch_target(
     try:
         current = (await cluster.get_policy(namespace, metadata["name"]))["metadata"]
     except NotFound:
-        raise PolicyChanged from None
-    if (current["uid"], current["generation"]) != (metadata["uid"], metadata["generation"]):
+        raise PolicyGone from None
+    if current["uid"] != metadata["uid"] or current.get("deletionTimestamp"):
+        raise PolicyGone
+    if current["generation"] != metadata["generation"]:
         raise PolicyChanged
     try:
         return await cluster.patch_target(

@@ -74,8 +74,6 @@ class Pacer:
     """The timing of one policy. Pauses are in seconds; 0 means at once."""
 
     track: Track = field(default_factory=Track)
-    is_gone: bool = False
-    """The policy was deleted."""
     wall_clock: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -107,7 +105,7 @@ class Pacer:
     def has_run(self, policy: Mapping[str, Any]) -> None:
         """A run has come to its end."""
         if self._failures:
-            logger.info("the API server can be asked again")
+            logger.info("runs come to their end again")
         self._failures, self._retry_at = 0, 0.0
         if not is_in_flight(policy, self.track.status(policy)):
             self._followed = None
@@ -120,7 +118,7 @@ class Pacer:
     def has_failed(self, error: ClusterError) -> None:
         """The API server could not be asked (B29): told once, and tried ever more slowly."""
         if not self._failures:
-            logger.warning("the API server can't be asked: %s", error)
+            logger.warning("a run was broken off, and is tried again: %s", error)
         pause = min(2.0 ** min(self._failures, 10), LONGEST_API_PAUSE)
         if isinstance(error, Throttled):
             pause = max(pause, error.retry_after)

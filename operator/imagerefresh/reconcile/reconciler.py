@@ -36,7 +36,7 @@ from imagerefresh.plan.summary import (
 )
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import View
-from imagerefresh.reconcile.acting import PolicyChanged, WriteRefused, patch_target
+from imagerefresh.reconcile.acting import PolicyChanged, PolicyGone, WriteRefused, patch_target
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.run import Run
 from imagerefresh.reconcile.seeing import Sight, note_mutations, see
@@ -171,8 +171,11 @@ class Reconciler:
                 found, sight, is_done = await self._act(run, sight, found, plan.patch)
                 if is_done:
                     break
-        except PolicyChanged:
+        except PolicyGone:
+            run.track.is_gone = True
             return
+        except PolicyChanged:
+            return  # its own run is near
         await self._tell(run.policy, run.track, first, found)
 
     async def _look_at_target(self, run: Run) -> Sight | Problem:

@@ -72,22 +72,27 @@ class Teller:
         """
         if not tells_something_new(before, after):
             return
-        metadata = policy["metadata"]
+        try:
+            stored = await self._patch_status(policy["metadata"], track.version(policy), after)
+        except NotFound:
+            track.is_gone = True
+        else:
+            track.has_written(stored, after)
+
+    async def _patch_status(
+        self, metadata: Mapping[str, Any], version: str, status: Status
+    ) -> dict[str, Any]:
+        """Patches at the newest version; a policy of the same name is another policy."""
         namespace, name = metadata["namespace"], metadata["name"]
-        version = track.version(policy)
         for _ in range(TRIES):
             try:
-                stored = await self.cluster.patch_status(namespace, name, after.to_json(), version)
-            except NotFound:
-                return
+                return await self.cluster.patch_status(namespace, name, status.to_json(), version)
             except Conflict:
                 current = (await self.cluster.get_policy(namespace, name))["metadata"]
                 if current["uid"] != metadata["uid"]:
-                    return
+                    raise NotFound("the policy was replaced") from None
                 version = current["resourceVersion"]
-            else:
-                track.has_written(stored, after)
-                return
+        raise Conflict("the policy is being changed all the time")
 
 
 def _moment(seconds: float | None) -> datetime | None:

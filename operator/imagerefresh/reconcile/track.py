@@ -38,6 +38,8 @@ class Answer:
 class Track:
     """One policy, as this process has come to know it."""
 
+    is_gone: bool = False
+    """The policy was deleted: told by the watch, or found out where the watch missed it (B24)."""
     answers: dict[str, Answer] = field(default_factory=dict)
     """By image name."""
     looked: dict[str, float] = field(default_factory=dict)

@@ -126,6 +126,13 @@ NEVER_PULLS = a_target()
 NEVER_PULLS["spec"]["template"]["spec"]["containers"][0]["imagePullPolicy"] = "IfNotPresent"
 SLOW_PODS = a_target(variable=D2, minReadySeconds=900)
 
+BOTH = a_target(variable=D1)
+BESIDE = a_view(
+    BOTH,
+    an_own(an_image(RESTART), BOTH, PROVEN, D2),
+    an_own(an_image(SET_ENV), BOTH, UNPROVEN, D3),
+)
+
 EXAMPLES: Final[tuple[Example, ...]] = (
     # A pin, a suspension.
     Example("B2 a pinned tag moves", "inert", look(RESTART, PROVEN, D2, pinned=True)),
@@ -204,6 +211,7 @@ EXAMPLES: Final[tuple[Example, ...]] = (
         "rest",
         look(SET_ENV, MOVING, D2, health=PROGRESSING),
     ),
+    Example("B13 a move waits for a record beside it, to be one patch with the next", "neighbour first", BESIDE),
     # Retry.
     Example(
         "B4 a held digest is asked once more, though it equals asked",

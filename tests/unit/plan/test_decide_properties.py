@@ -20,6 +20,8 @@ from imagerefresh.plan.view import View
 from unit.plan.builders import GROUP, HEALTHY, LATE, PROGRESSING, an_own, patched
 from unit.plan.worlds import make_view, views
 
+UNSEEN = Health(Verdict.PROGRESSING, UNOBSERVED)
+"""How a target fares right after a patch of its template."""
 BACKWARDS = frozenset({Step.SET_BACK, Step.ROLL_BACK})
 """Steps that bring back what was proven, for which no registry is needed."""
 
@@ -221,19 +223,16 @@ def test_a_quiet_world_comes_to_rest(view: View, health: Health) -> None:
 
 
 @given(views())
-def test_one_run_is_one_rollout(view: View) -> None:
-    """B6, B13: a run that decides again at once, after each of its patches, changes the template
-    once: what has moved or fails together is one patch.
-    """
-    world = World(view, Health(Verdict.PROGRESSING, UNOBSERVED))
-    if view.health.is_healthy:  # a record is seen by the health that was read
-        world.outcome = HEALTHY
+def test_what_moved_is_one_rollout(view: View) -> None:
+    """B6, B13: a run decides again at once after each of its patches; one of them at most asks."""
+    world = World(view, HEALTHY if view.health.is_healthy else UNSEEN)
+    asking = 0
     for _ in range(5):
-        if world.turn().patch is None:
-            break
+        outcomes = world.turn().outcomes.values()
+        asking += any(outcome.step is Step.ASK for outcome in outcomes)
         if world.rollouts:
-            world.view = replace(world.view, health=Health(Verdict.PROGRESSING, UNOBSERVED))
-    assert world.rollouts <= 1
+            world.view = replace(world.view, health=UNSEEN)
+    assert asking <= 1
 
 
 @given(views())

@@ -112,7 +112,7 @@ STORES: Final = {
     "alike, a person proved what is asked": Store(
         {**annotated(NAME, NEWER), record_annotation(GROUP, NAME): D2},
         NEWER,
-        replace(NEWER, recorded=D2),
+        replace(NEWER, recorded=D2, failed=None),
     ),
     "alike, the record is missing": Store(
         {state_annotation(NAME): state_text(NEWER)}, NEWER, NEWER, is_lost=True

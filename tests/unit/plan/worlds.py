@@ -144,8 +144,8 @@ def _make_own(
     if latest is None:
         look |= {"is_confirmed": False, "is_reachable": pick((True, False))}
     image, memory = an_image(kind, pinned=pick(PINNED)), pick(memories())
-    if memory.asked is None and read(image, target).is_pinned:
-        memory = replace(memory, serial=3, asked=D1)  # nothing is new that we pinned
+    if memory.asked is None and (read(image, target).is_pinned or "is_lost" in look):
+        memory = replace(memory, serial=3, asked=D1)  # what we pinned or lost is not new
     return an_own(image, target, memory, latest, **look)
 
 

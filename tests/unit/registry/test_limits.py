@@ -68,6 +68,9 @@ def test_limits_that_were_in_flight_together_count_once(host: Host) -> None:
         host.cool_down(asked, 0.0, RATE_LIMITED)
     assert refused(host, 59.9) is not None
     assert refused(host, 60.0) is None
+    host.cool_down(0.001, 60.0, RATE_LIMITED)
+    assert refused(host, 61.9) is not None
+    assert refused(host, 62.0) is None  # the second strike, not the fourth
 
 
 def test_the_reason_is_that_of_the_last_limit(host: Host) -> None:
