@@ -137,9 +137,10 @@ class Reconciler:
         """
         due = due_images(run.spec, run.track.looked, run.wall)
         turns = {i.name: latest_turn(run.spec, str(i.reference), run.wall) for i in run.spec.images}
-        # An answer from before the policy was there would be somebody else's.
+        # An answer from before the policy was there would be somebody else's. Its creation is told
+        # to the second only.
         created = parse_timestamp(run.policy["metadata"].get("creationTimestamp"))
-        oldest = created.timestamp() if created else run.wall
+        oldest = min(created.timestamp() + 1, run.wall) if created else run.wall
         wanted = {name: run.began - (run.wall - max(turns[name], oldest)) for name in due}
         if run.is_requested:
             wanted = {image.name: run.began for image in run.spec.images if not image.pinned}
