@@ -69,6 +69,14 @@ def next_check(spec: Spec, now: float) -> float | None:
     )
 
 
+def until_due(spec: Spec, looked: Mapping[str, float], now: float) -> float | None:
+    """Seconds until the next image is due, 0 if one is; None for a policy that polls nothing."""
+    if due_images(spec, looked, now):
+        return 0.0
+    upcoming = next_check(spec, now)
+    return upcoming - now if upcoming is not None else None
+
+
 def is_settled(status: Status) -> bool:
     """Whether every image was observed and nothing is under way.
 

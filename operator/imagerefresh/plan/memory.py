@@ -182,6 +182,8 @@ def recollect(
     if held.reference != reference:
         # Another image is followed now: what was held of the old one says nothing about it (B1).
         held = replace(held, reference=reference, failed=None, set_back_times=())
+    if held.failed is not None and held.failed == held.recorded:
+        held = replace(held, failed=None)  # a person has recorded it by hand: they know better
     return Recollection(held, is_missing)
 
 

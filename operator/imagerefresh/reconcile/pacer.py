@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from imagerefresh.api.policy import InvalidSpec
+from imagerefresh.api.policy import InvalidSpec, Spec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ConditionType, Status
 from imagerefresh.cluster.errors import ClusterError, Throttled
-from imagerefresh.plan.due import due_images, next_check
+from imagerefresh.plan.due import next_check, until_due
 from imagerefresh.plan.summary import is_in_flight, is_inert, request_marks
 from imagerefresh.reconcile.track import Track
+from imagerefresh.telemetry.metrics import PolicyMetrics
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,8 @@ class _Followed:
 class Pacer:
     """The timing of one policy. Pauses are in seconds; 0 means at once."""
 
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    """The policy as the watch brought it last."""
     track: Track = field(default_factory=Track)
     wall_clock: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
@@ -81,36 +84,49 @@ class Pacer:
     _failures: int = 0
     _retry_at: float = 0.0
 
-    def wake(self) -> None:
-        """The policy has changed: the pause is to be thought over."""
+    def notice(self, policy: Mapping[str, Any]) -> None:
+        """The policy has changed, if only by a write of ours: all is to be thought over."""
+        self.policy = policy
+        self.track.quiet = None
         self._woken.set()
 
     async def rest(self, pause: float) -> None:
-        """Returns after the pause, or when woken."""
+        """Returns after the pause, or when there is something to notice."""
         self._woken.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(pause):
                 await self._woken.wait()
 
-    def pause(self, policy: Mapping[str, Any]) -> float:
+    def pause(self) -> float:
         """How long the policy may wait, at most `LONGEST_PAUSE`."""
         if self._failures:
             return max(self._retry_at - self.monotonic(), 0.0)
-        status = self.track.status(policy)
-        pause = self._until_turn(policy, status)
-        if pause and is_in_flight(policy, status):
-            pause = min(pause, self._until_followed(policy))
+        if quiet := self.track.quiet:
+            return self._until_due(quiet.spec)
+        status = self.track.status(self.policy)
+        pause = self._until_turn(status)
+        if pause and is_in_flight(self.policy, status):
+            pause = min(pause, self._until_followed())
         return pause
 
-    def has_run(self, policy: Mapping[str, Any]) -> None:
+    def told(self) -> PolicyMetrics:
+        """What the metrics tell of the policy now; exact where the status is quiet (B27)."""
+        try:
+            upcoming = next_check(self.track.spec(self.policy), self.wall_clock())
+        except InvalidSpec:
+            upcoming = None
+        states = {image.name: image.state for image in self.track.status(self.policy).images}
+        return PolicyMetrics(self.track.last_check, upcoming, states)
+
+    def has_run(self) -> None:
         """A run has come to its end."""
         if self._failures:
             logger.info("runs come to their end again")
         self._failures, self._retry_at = 0, 0.0
-        if not is_in_flight(policy, self.track.status(policy)):
+        if not is_in_flight(self.policy, self.track.status(self.policy)):
             self._followed = None
             return
-        now, requests = self.monotonic(), request_marks(policy)
+        now, requests = self.monotonic(), request_marks(self.policy)
         is_same = self._followed is not None and self._followed.requests == requests
         since = self._followed.since if self._followed and is_same else now
         self._followed = _Followed(requests, since, now)
@@ -125,29 +141,33 @@ class Pacer:
         self._failures += 1
         self._retry_at = self.monotonic() + pause
 
-    def _until_turn(self, policy: Mapping[str, Any], status: Status) -> float:
+    def _until_turn(self, status: Status) -> float:
         try:
-            spec = self.track.spec(policy)
+            spec = self.track.spec(self.policy)
         except InvalidSpec:
             return LONGEST_PAUSE if _is_told_invalid(status) else 0.0
         if is_inert(spec):
             return LONGEST_PAUSE
-        now = self.wall_clock()
-        self.track.meet(spec, status, now)
-        if due_images(spec, self.track.looked, now):
-            return 0.0
-        turn = next_check(spec, now)
-        pause = turn - now + TURN_SLACK if turn is not None else LONGEST_PAUSE
+        self.track.meet(spec, status, self.wall_clock())
+        pause = self._until_due(spec)
         if _is_unwell(status):
             seen = self.track.target_seen
-            pause = min(pause, UNWELL_LOOK - (self.monotonic() - seen) if seen is not None else 0.0)
-        return min(max(pause, 0.0), LONGEST_PAUSE)
+            age = self.monotonic() - seen if seen is not None else UNWELL_LOOK
+            pause = min(pause, max(UNWELL_LOOK - age, 0.0))
+        return pause
 
-    def _until_followed(self, policy: Mapping[str, Any]) -> float:
+    def _until_due(self, spec: Spec) -> float:
+        pause = until_due(spec, self.track.looked, self.wall_clock())
+        if pause is None:
+            return LONGEST_PAUSE
+        return min(pause + TURN_SLACK, LONGEST_PAUSE) if pause else 0.0
+
+    def _until_followed(self) -> float:
         followed, now = self._followed, self.monotonic()
-        if followed is None or followed.requests != request_marks(policy):
+        if followed is None or followed.requests != request_marks(self.policy):
             return 0.0
-        step = min(max((now - followed.since) * FOLLOW_SHARE, FIRST_STEP), LONGEST_STEP)
+        taken = followed.last_run - followed.since
+        step = min(max(taken * FOLLOW_SHARE, FIRST_STEP), LONGEST_STEP)
         return max(followed.last_run + step - now, self.track.not_before - now, 0.0)
 
 

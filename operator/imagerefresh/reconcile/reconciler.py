@@ -23,14 +23,10 @@ from imagerefresh.plan.decide import Plan, decide
 from imagerefresh.plan.due import due_images, is_settled, latest_turn
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.health import judge
-from imagerefresh.plan.image_summary import TROUBLES
 from imagerefresh.plan.news import transitions
 from imagerefresh.plan.steps import Step
 from imagerefresh.plan.summary import (
-    REFRESH_AGE,
-    is_in_flight,
     is_inert,
-    is_ready,
     report,
     request_marks,
 )
@@ -38,6 +34,7 @@ from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import View
 from imagerefresh.reconcile.acting import PolicyChanged, PolicyGone, WriteRefused, patch_target
 from imagerefresh.reconcile.looking import TagWatch
+from imagerefresh.reconcile.quiet import pass_quietly, quiet_spell
 from imagerefresh.reconcile.run import Run
 from imagerefresh.reconcile.seeing import Sight, note_mutations, see
 from imagerefresh.reconcile.telling import Teller
@@ -98,21 +95,18 @@ class Reconciler:
             return await self._tell(policy, track, before, run.found())
         async with self._lock(policy, spec):
             track.meet(spec, before, wall)
-            await self._run(run, is_quiet=_is_quiet(run, self._quiet_look(policy)))
-        self.teller.note_check(policy, spec, track, wall)
+            # The target first: what the tags then say is fresh enough to record by (B14). A
+            # settled policy has nothing to record, and may not need its target at all.
+            sight = None if is_settled(before) else await self._look_at_target(run)
+            await self._look_at_tags(run)
+            await self._bring_further(run, sight)
+            track.quiet = quiet_spell(run, self._quiet_look(policy))
         return None
 
-    async def _run(self, run: Run, *, is_quiet: bool) -> None:
-        """A quiet run looks at the tags alone, unless they bring something new."""
-        if is_quiet:
-            await self._look_at_tags(run)
-            if not _has_nothing_new(run):
-                await self._bring_further(run, None)
-            return
-        # The target first: what the tags then say is fresh enough to record by (B14).
-        sight = await self._look_at_target(run)
-        await self._look_at_tags(run)
-        await self._bring_further(run, sight)
+    async def pass_quietly(self, track: Track) -> bool:
+        """Whether a quiet policy's turn has passed without anything new; else it is to be run."""
+        wall = self.wall_clock()
+        return await pass_quietly(self.tags.registry, track, wall, self.monotonic)
 
     def forget(self, uid: str) -> None:
         """A policy was deleted."""
@@ -250,31 +244,3 @@ def _not_looked_at(run: Run, plan: Plan) -> frozenset[str]:
     return frozenset(
         image.name for image in run.spec.images if not image.pinned and image.name not in run.looked
     )
-
-
-def _is_quiet(run: Run, quiet_look: float) -> bool:
-    """Whether the target may be left alone, unless the tags bring something new (B27)."""
-    seen, checked = run.track.target_seen, parse_timestamp(run.before.last_check_time)
-    return (
-        is_settled(run.before)
-        and is_ready(run.before)
-        and not is_in_flight(run.policy, run.before)
-        and seen is not None
-        and run.began - seen < quiet_look
-        and checked is not None
-        and run.now - checked < REFRESH_AGE
-    )
-
-
-def _has_nothing_new(run: Run) -> bool:
-    """Whether the tags are as the status tells."""
-    known = {entry.name: entry for entry in run.before.images}
-    for image in run.spec.images:
-        if image.pinned:
-            continue
-        answer, entry = run.track.answers.get(image.name), known.get(image.name)
-        if entry is None or entry.reason in TROUBLES:
-            return False
-        if answer and (answer.trouble or answer.latest != entry.latest):
-            return False
-    return True

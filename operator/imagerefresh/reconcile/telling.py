@@ -5,16 +5,13 @@ events and log lines (B27).
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from imagerefresh.api.policy import Spec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import Status
 from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.errors import Conflict, NotFound
 from imagerefresh.cluster.events import EventRecorder, EventType
-from imagerefresh.plan.due import next_check
 from imagerefresh.plan.news import News
 from imagerefresh.plan.summary import tells_something_new
 from imagerefresh.reconcile.track import Track
@@ -40,17 +37,6 @@ class Teller:
             level = logging.WARNING if item.is_warning else logging.INFO
             logger.log(level, "%s: %s", item.reason, item.note)
             self._count(policy, item.reason)
-
-    def note_check(self, policy: Mapping[str, Any], spec: Spec, track: Track, now: float) -> None:
-        """The times and states for the metrics, which are exact where the status is quiet (B27)."""
-        upcoming = next_check(spec, now)
-        self.metrics.policy_checked(
-            policy["metadata"]["namespace"],
-            policy["metadata"]["name"],
-            last_check=_moment(track.last_check),
-            next_check=_moment(upcoming),
-            images={image.name: image.state for image in track.status(policy).images},
-        )
 
     def _count(self, policy: Mapping[str, Any], reason: Reason) -> None:
         namespace, name = policy["metadata"]["namespace"], policy["metadata"]["name"]
@@ -93,7 +79,3 @@ class Teller:
                     raise NotFound("the policy was replaced") from None
                 version = current["resourceVersion"]
         raise Conflict("the policy is being changed all the time")
-
-
-def _moment(seconds: float | None) -> datetime | None:
-    return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None

@@ -34,6 +34,18 @@ class Answer:
     trouble: Trouble | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class QuietSpell:
+    """While nothing happens to a policy: what its tags serve, by image name.
+
+    `until` is the monotonic time from which a turn has to look at more than the tags.
+    """
+
+    spec: Spec
+    digests: Mapping[str, str]
+    until: float
+
+
 @dataclass(slots=True)
 class Track:
     """One policy, as this process has come to know it."""
@@ -44,6 +56,7 @@ class Track:
     """By image name."""
     looked: dict[str, float] = field(default_factory=dict)
     """The turn of each image's last look, in seconds since the epoch."""
+    quiet: QuietSpell | None = None
     last_check: float | None = None
     looked_for: tuple[object, ...] | None = None
     """The requests that the tags were last looked at for."""

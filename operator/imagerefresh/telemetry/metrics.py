@@ -5,9 +5,8 @@ any. What is known per policy is kept as plain values, and turned into series wh
 deleted policy then leaves no series behind.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 from prometheus_client import (
@@ -33,6 +32,15 @@ _POLICY: Final = ("namespace", "name")
 
 _RUN_BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 """Seconds. A run is a few calls to the API server and registries, each of which ends after 30 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyMetrics:
+    """The check times of one policy, in seconds since the epoch, and the states of its images."""
+
+    last_check: float | None = None
+    next_check: float | None = None
+    images: Mapping[str, str] = field(default_factory=dict)
 
 
 class Metrics:
@@ -95,25 +103,13 @@ class Metrics:
         if (namespace, name) in self._policies.known:
             counter.labels(namespace, name).inc()
 
-    def policy_watched(self, namespace: str, name: str) -> None:
-        """The policy is there; only then may anything else be told about it.
+    def policy_watched(self, namespace: str, name: str, told: Callable[[], PolicyMetrics]) -> None:
+        """The policy is there; `told` is asked whenever the metrics are read.
 
-        What a run still tells about a policy that was deleted meanwhile is ignored.
+        Only then may anything else be told about it: what a run still tells about a policy that
+        was deleted meanwhile is ignored.
         """
-        self._policies.known.setdefault((namespace, name), _Policy())
-
-    def policy_checked(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        last_check: datetime | None,
-        next_check: datetime | None,
-        images: Mapping[str, str],
-    ) -> None:
-        """The times of B27, None if there is none, and the state of each image by its name."""
-        if (namespace, name) in self._policies.known:
-            self._policies.known[namespace, name] = _Policy(last_check, next_check, dict(images))
+        self._policies.known[namespace, name] = told
 
     def policy_gone(self, namespace: str, name: str) -> None:
         """The policy was deleted: all its series end."""
@@ -126,16 +122,9 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-@dataclass(frozen=True, slots=True)
-class _Policy:
-    last_check: datetime | None = None
-    next_check: datetime | None = None
-    images: Mapping[str, str] = field(default_factory=dict)
-
-
 class _Policies(Collector):
     def __init__(self) -> None:
-        self.known: dict[tuple[str, str], _Policy] = {}
+        self.known: dict[tuple[str, str], Callable[[], PolicyMetrics]] = {}
 
     @override
     def collect(self) -> Iterable[Metric]:
@@ -154,11 +143,12 @@ class _Policies(Collector):
             "1 for the state that the image is in",
             labels=(*_POLICY, "image", "state"),
         )
-        for key, policy in self.known.items():
-            if policy.last_check:
-                last.add_metric(key, policy.last_check.timestamp())
-            if policy.next_check:
-                following.add_metric(key, policy.next_check.timestamp())
+        for key, told in self.known.items():
+            policy = told()
+            if policy.last_check is not None:
+                last.add_metric(key, policy.last_check)
+            if policy.next_check is not None:
+                following.add_metric(key, policy.next_check)
             for image, its_state in policy.images.items():
                 state.add_metric((*key, image, its_state), 1)
         yield GaugeMetricFamily("imagerefresh_policies", "Policies watched", value=len(self.known))

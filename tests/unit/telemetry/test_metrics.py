@@ -1,12 +1,14 @@
+import functools
 import re
-from datetime import UTC, datetime
+from dataclasses import replace
+from typing import Final
 
 import pytest
 
 from imagerefresh import __version__
-from imagerefresh.telemetry.metrics import Metrics
+from imagerefresh.telemetry.metrics import Metrics, PolicyMetrics
 
-MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+MOMENT: Final = 1_767_225_600.0
 
 
 def series(metrics: Metrics) -> dict[str, float]:
@@ -42,41 +44,36 @@ def test_runs_are_measured(metrics: Metrics) -> None:
 
 
 def test_a_policy_shows_its_times_and_the_state_of_its_images(metrics: Metrics) -> None:
-    """B27: the times of the last and next check are metrics."""
-    metrics.policy_watched("shop", "web")
-    metrics.policy_checked(
-        "shop", "web", last_check=MOMENT, next_check=None, images={"api": "Asked"}
-    )
-    metrics.policy_watched("shop", "web")
-    metrics.policy_watched("shop", "new")
+    """B27: the times of the last and next check are metrics, asked for when they are read."""
+    told = PolicyMetrics(last_check=MOMENT, images={"api": "RollingOut"})
+    metrics.policy_watched("shop", "web", lambda: told)
+    metrics.policy_watched("shop", "new", PolicyMetrics)
     found = series(metrics)
     labels = 'name="web",namespace="shop"'
     assert found["imagerefresh_policies"] == 2
     last = f"imagerefresh_policy_last_check_timestamp_seconds{{{labels}}}"
-    assert found[last] == MOMENT.timestamp()
+    assert found[last] == MOMENT
     assert not [name for name in found if "next_check" in name]
-    assert found[f'imagerefresh_image_state{{image="api",{labels},state="Asked"}}'] == 1
+    assert found[f'imagerefresh_image_state{{image="api",{labels},state="RollingOut"}}'] == 1
 
-    metrics.policy_checked("shop", "web", last_check=MOMENT, next_check=MOMENT, images={})
+    told = PolicyMetrics(last_check=MOMENT, next_check=MOMENT + 10)
     found = series(metrics)
     following = f"imagerefresh_policy_next_check_timestamp_seconds{{{labels}}}"
-    assert found[following] == MOMENT.timestamp()
+    assert found[following] == MOMENT + 10
     assert not [name for name in found if "image_state" in name]
 
 
 def test_a_deleted_policy_leaves_no_series_behind(metrics: Metrics) -> None:
-    def tell_all(name: str) -> None:
-        metrics.policy_checked(
-            "shop", name, last_check=MOMENT, next_check=MOMENT, images={"api": "Asked"}
-        )
-        for tell in (metrics.asked, metrics.recorded, metrics.failed):
-            tell("shop", name)
+    def count_all(name: str) -> None:
+        for count in (metrics.asked, metrics.recorded, metrics.failed):
+            count("shop", name)
 
     for name in ("web", "other"):
-        metrics.policy_watched("shop", name)
-        tell_all(name)
+        told = PolicyMetrics(MOMENT, MOMENT, {"api": "RollingOut"})
+        metrics.policy_watched("shop", name, functools.partial(replace, told))
+        count_all(name)
     metrics.policy_gone("shop", "web")
-    tell_all("web")  # by a run that was under way
+    count_all("web")  # by a run that was under way
     metrics.policy_gone("shop", "never-seen")
     names = {
         match[1] for line in series(metrics) if (match := re.search(r'[{,]name="(\w+)"', line))
@@ -86,7 +83,7 @@ def test_a_deleted_policy_leaves_no_series_behind(metrics: Metrics) -> None:
 
 
 def test_the_process_and_its_version_are_shown_and_no_time_of_creation(metrics: Metrics) -> None:
-    metrics.policy_watched("shop", "web")
+    metrics.policy_watched("shop", "web", PolicyMetrics)
     metrics.asked("shop", "web")
     found = series(metrics)
     assert found[f'imagerefresh_build_info{{version="{__version__}"}}'] == 1
@@ -96,7 +93,7 @@ def test_the_process_and_its_version_are_shown_and_no_time_of_creation(metrics: 
 
 def test_two_objects_share_nothing() -> None:
     first, second = Metrics(), Metrics()
-    first.policy_watched("shop", "web")
+    first.policy_watched("shop", "web", PolicyMetrics)
     first.asked("shop", "web")
     assert [name for name in series(first) if "shop" in name]
     assert not [name for name in series(second) if "shop" in name]

@@ -1,0 +1,58 @@
+"""The quiet turn: the tags are found as they were, and nobody is told (B5, B27).
+
+Almost all turns are this, so it is kept apart from a run, and cheap: a run would find the same.
+"""
+
+from collections.abc import Callable
+
+from imagerefresh.api.timestamps import parse_timestamp
+from imagerefresh.plan.due import is_settled, latest_turn
+from imagerefresh.plan.image_summary import TROUBLES
+from imagerefresh.plan.summary import REFRESH_AGE, is_in_flight, is_ready
+from imagerefresh.reconcile.run import Run
+from imagerefresh.reconcile.track import QuietSpell, Track
+from imagerefresh.registry import RegistryClient, Resolved
+
+
+def quiet_spell(run: Run, quiet_look: float) -> QuietSpell | None:
+    """What may stay alone after a run, and until when; None if the next turn needs a run.
+
+    `quiet_look` is in seconds: the age at which a look at the target gets old.
+    """
+    track, status = run.track, run.track.status(run.policy)
+    checked = parse_timestamp(status.last_check_time)
+    if not is_settled(status) or not is_ready(status) or is_in_flight(run.policy, status):
+        return None
+    if track.target_seen is None or checked is None:
+        return None
+    entries = {entry.name: entry for entry in status.images}
+    digests = {}
+    for image in run.spec.images:
+        if image.pinned:
+            continue
+        entry = entries.get(image.name)
+        if entry is None or entry.latest is None or entry.reason in TROUBLES:
+            return None
+        digests[image.name] = entry.latest
+    told_until = run.began + (checked - run.now + REFRESH_AGE).total_seconds()
+    return QuietSpell(run.spec, digests, min(track.target_seen + quiet_look, told_until))
+
+
+async def pass_quietly(
+    registry: RegistryClient, track: Track, wall: float, monotonic: Callable[[], float]
+) -> bool:
+    """Lets the turns pass that have come, if they bring nothing new; else a run is needed."""
+    spell, began = track.quiet, monotonic()
+    if spell is None or began >= spell.until:
+        return False
+    for image in spell.spec.images:
+        digest = spell.digests.get(image.name)
+        turn = latest_turn(spell.spec, str(image.reference), wall)
+        if digest is None or track.looked.get(image.name) == turn:
+            continue
+        found = await registry.resolve(image.reference, fresh_since=began - (wall - turn))
+        if not isinstance(found, Resolved) or found.digest != digest:
+            return False
+        track.looked[image.name] = turn
+        track.last_check = wall
+    return track.quiet is spell
