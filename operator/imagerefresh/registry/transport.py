@@ -109,7 +109,7 @@ class Transport:
             if on_sent is not None:
                 on_sent(now)
             try:
-                answer = await self._wire.exchange(request, seconds)
+                answer = await self._wire.exchange(request, now, seconds)
             except NoAnswerError as error:
                 if error.worth_a_retry:
                     raise _TemporaryError(host.name, error.cause) from None

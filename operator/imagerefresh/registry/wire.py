@@ -120,11 +120,14 @@ class Wire:
                 "on this machine only, and only by the operator's settings",
             )
 
-    async def exchange(self, request: Request, seconds: float | None = None) -> Answer:
+    async def exchange(
+        self, request: Request, sent_at: float, seconds: float | None = None
+    ) -> Answer:
         """Send a request; redirects come back as they are.
 
         Args:
             request: its address has passed `check`.
+            sent_at: monotonic time, now.
             seconds: until the answer must be complete; None for the settings' timeout.
 
         Raises:
@@ -133,7 +136,6 @@ class Wire:
         """
         if self._closed:
             raise NoAnswerError("the operator is stopping", worth_a_retry=False)
-        sent_at = time.monotonic()
         status: int | None = None
         cause: str | None = "cancelled"
         try:

@@ -1,16 +1,19 @@
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 from typing_extensions import override
+from yarl import URL
 
-from imagerefresh.registry import RegistryClient, RegistrySettings, RequestRecord, addresses
+from imagerefresh.registry import RegistryClient, RequestRecord, addresses
 from imagerefresh.registry import transport as transport_module
+from imagerefresh.registry.auth import Authenticator
+from imagerefresh.registry.tokens import TokenScope, TokenSource
 from imagerefresh.registry.transport import Transport
-from unit.registry.scripted import ScriptedRegistry, scripted_registry
-
-SETTINGS = RegistrySettings("imagerefresh/test", allow_insecure_loopback=True)
+from unit.registry.asking import Asker
+from unit.registry.scripted import SETTINGS, ScriptedRegistry, scripted_registry
 
 
 class Names(AbstractResolver):
@@ -89,3 +92,31 @@ async def transport() -> AsyncIterator[Transport]:
     transport = Transport(SETTINGS)
     yield transport
     await transport.close()
+
+
+@pytest.fixture
+async def impatient() -> AsyncIterator[Transport]:
+    transport = Transport(replace(SETTINGS, timeout=0.3, connect_timeout=0.3, read_timeout=0.15))
+    yield transport
+    await transport.close()
+
+
+@pytest.fixture
+async def ask(transport: Transport, registry: ScriptedRegistry) -> AsyncIterator[Asker]:
+    authenticator = Authenticator(transport, SETTINGS)
+    yield Asker(authenticator, registry)
+    await authenticator.close()
+
+
+@pytest.fixture
+async def source(transport: Transport) -> AsyncIterator[TokenSource]:
+    source = TokenSource(transport)
+    yield source
+    await source.close()
+
+
+@pytest.fixture
+def scope(registry: ScriptedRegistry) -> TokenScope:
+    return TokenScope(
+        "registry.test", URL(f"{registry.url}/token"), "svc", "repository:team/app:pull"
+    )

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from imagerefresh.reference import Reference
-from imagerefresh.registry import manifests
+from imagerefresh.registry import RegistrySettings, manifests
+
+SETTINGS = RegistrySettings("imagerefresh/test", allow_insecure_loopback=True)
 
 INDEX = json.dumps(
     {
@@ -125,7 +127,7 @@ class ScriptedRegistry:
 
     async def asked(self, count: int) -> None:
         """Wait until so many requests have arrived."""
-        async with asyncio.timeout(10), self._arrival:
+        async with asyncio.timeout(30), self._arrival:
             await self._arrival.wait_for(lambda: len(self.seen) >= count)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -1,56 +1,10 @@
-import base64
-from collections.abc import AsyncIterator
-
 import pytest
-from yarl import URL
 
 from imagerefresh.registry import Credential
-from imagerefresh.registry.auth import Authenticator
-from imagerefresh.registry.login import ANONYMOUS, Login, login_for
+from imagerefresh.registry.login import ANONYMOUS, login_for
 from imagerefresh.registry.outcomes import DeniedError, RegistryError, TroubleReason
-from imagerefresh.registry.transport import Transport
-from imagerefresh.registry.wire import Answer, Request
-from unit.registry.conftest import SETTINGS, Names
-from unit.registry.scripted import Reply, ScriptedRegistry, Seen, challenge, errors, token
-
-USER = login_for(Credential("secret a", username="user", password="pass"))
-BASIC = "Basic " + base64.b64encode(b"user:pass").decode()
-SCOPE = "repository:team/app:pull"
-
-
-class Asker:
-    """Asks one registry for one thing."""
-
-    def __init__(self, authenticator: Authenticator, registry: ScriptedRegistry) -> None:
-        self.authenticator = authenticator
-        self.url = URL(f"{registry.url}/x")
-        self.sent: list[float] = []
-
-    async def __call__(self, login: Login = ANONYMOUS, scope: str = SCOPE) -> Answer:
-        request = Request("GET", self.url, {"Accept": "a/b"}, max_body=1000)
-        return await self.authenticator.send(request, scope, login, self.sent.append)
-
-
-@pytest.fixture
-async def ask(transport: Transport, registry: ScriptedRegistry) -> AsyncIterator[Asker]:
-    authenticator = Authenticator(transport, SETTINGS)
-    yield Asker(authenticator, registry)
-    await authenticator.close()
-
-
-def guarded(demand: Reply, *accepted: str) -> "Guard":
-    return Guard(demand, accepted)
-
-
-class Guard:
-    """Answers 200 to the right Authorization, else with a challenge."""
-
-    def __init__(self, demand: Reply, accepted: tuple[str, ...]) -> None:
-        self.demand = demand
-        self.accepted = accepted
-
-    def __call__(self, seen: Seen) -> Reply:
-        return Reply(200, (), b"ok") if seen.authorization in self.accepted else self.demand
+from unit.registry.asking import BASIC, SCOPE, USER, Asker, guarded
+from unit.registry.scripted import Reply, ScriptedRegistry, challenge, errors, token
 
 
 async def test_a_registry_that_asks_for_nothing_gets_nothing(
@@ -277,88 +231,3 @@ async def test_a_denial_at_the_token_service(registry: ScriptedRegistry, ask: As
     registry.on("GET", "/token", errors(403, "DENIED", "requested access is denied"))
     with pytest.raises(DeniedError, match="requested access is denied"):
         await ask(USER)
-
-
-# Where credentials must not go: asserted on what the other side received.
-
-
-async def test_credentials_do_not_go_to_a_foreign_realm(
-    registry: ScriptedRegistry, ask: Asker
-) -> None:
-    """B10: 127.0.0.1 and localhost are two hosts here."""
-    foreign = registry.url.replace("127.0.0.1", "localhost")
-    registry.on("GET", "/x", guarded(registry.bearer(realm=f"{foreign}/token"), "Bearer abc"))
-    registry.on("GET", "/token", token("abc"))
-    identity = login_for(Credential("b", identity_token="refresh-me"))
-    for login in (USER, identity):
-        with pytest.raises(RegistryError, match="localhost") as caught:
-            await ask(login)
-        assert caught.value.reason is TroubleReason.RegistryMisconfigured
-    assert {seen.authorization for seen in registry.seen} == {None}
-    assert registry.methods() == ["GET /x", "GET /x"][: len(registry.seen)]
-    # Without credentials there is nothing to steal.
-    assert (await ask(ANONYMOUS)).status == 200
-
-
-@pytest.mark.parametrize(
-    "realm",
-    [
-        "https://evil.test/token",
-        "http://evil.test/token",
-        "https://169.254.169.254/token",
-        "http://169.254.169.254/token",
-        "https://metadata.example.com/token",
-        "https://user:pass@127.0.0.1/token",
-    ],
-)
-async def test_attacks_by_realm(
-    registry: ScriptedRegistry, ask: Asker, names: Names, realm: str
-) -> None:
-    """B10, B28: also a name that leads to a metadata service."""
-    names.addresses["metadata.example.com"] = ["169.254.169.254"]
-    names.addresses["evil.test"] = ["127.0.0.1"]
-    registry.on("GET", "/x", registry.bearer(realm=realm))
-    with pytest.raises(RegistryError) as caught:
-        await ask(USER)
-    assert caught.value.reason is TroubleReason.RegistryMisconfigured
-    assert registry.methods() == ["GET /x"]
-    assert "evil.test" not in names.asked
-
-
-async def test_a_realm_whose_name_leads_to_a_metadata_service_is_refused_without_credentials_too(
-    registry: ScriptedRegistry, ask: Asker, names: Names
-) -> None:
-    """B28."""
-    names.addresses["metadata.example.com"] = ["169.254.169.254"]
-    registry.on("GET", "/x", registry.bearer(realm="https://metadata.example.com/token"))
-    with pytest.raises(RegistryError, match="link-local") as caught:
-        await ask(ANONYMOUS)
-    assert caught.value.reason is TroubleReason.RegistryMisconfigured
-
-
-async def test_a_host_that_a_redirect_led_to_gets_an_anonymous_token_at_most(
-    registry: ScriptedRegistry, other: ScriptedRegistry, ask: Asker
-) -> None:
-    """B10: lscr.io leads to ghcr.io, which challenges for itself."""
-    registry.on("GET", "/x", guarded(registry.bearer(), "never"))
-    registry.on("GET", "/token", token("first"))
-    redirect = Reply(307, (("Location", f"{other.url}/y"),))
-    registry.on("GET", "/x", registry.bearer(), redirect)
-    other.on("GET", "/y", guarded(other.bearer(scope="repository:y:pull"), "Bearer second"))
-    other.on("GET", "/token", token("second"))
-    assert (await ask(USER)).body == b"ok"
-    assert [seen.authorization for seen in registry.seen] == [None, BASIC, "Bearer first"]
-    assert other.methods() == ["GET /y", "GET /token", "GET /y"]
-    assert [seen.authorization for seen in other.seen] == [None, None, "Bearer second"]
-
-
-async def test_a_host_that_a_redirect_led_to_never_gets_basic(
-    registry: ScriptedRegistry, other: ScriptedRegistry, ask: Asker
-) -> None:
-    """B10."""
-    registry.on(
-        "GET", "/x", challenge("Basic realm=x"), Reply(307, (("Location", f"{other.url}/y"),))
-    )
-    other.on("GET", "/y", challenge("Basic realm=x"))
-    assert (await ask(USER)).status == 401
-    assert [seen.authorization for seen in other.seen] == [None]

@@ -128,9 +128,9 @@ def test_input_is_bounded() -> None:
     ],
 )
 def test_takes_linear_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     parse_challenges([text, text])
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @settings(max_examples=50, deadline=None)
