@@ -220,9 +220,7 @@ class Reconciler:
             return replace(found, plan=None, problem=refusal.problem), sight, True
         run.track.recover()
         note_mutations(run, found, stored)
-        after = report(found)
-        self.teller.spread(run.policy, transitions(found, after))
-        run.before = after
+        run.before = self._spread(run.policy, run.track, found)
         if "spec" in patch:
             return found, Sight(stored, judge(stored), self.monotonic()), False
         # Annotations change nothing about a rollout, though a Deployment counts a new generation.
@@ -231,10 +229,15 @@ class Reconciler:
     async def _tell(
         self, policy: Mapping[str, Any], track: Track, first: Status, found: Findings
     ) -> None:
+        after = self._spread(policy, track, found)
+        await self.teller.write(policy, track, first, after)
+
+    def _spread(self, policy: Mapping[str, Any], track: Track, found: Findings) -> Status:
+        """Tells the news of what was found, each once; returns the status that it comes to."""
         after = report(found)
         self.teller.spread(policy, transitions(found, after))
         track.troubles_told = frozenset(found.troubles)
-        await self.teller.write(policy, track, first, after)
+        return after
 
 
 def _not_looked_at(run: Run, plan: Plan) -> frozenset[str]:

@@ -140,6 +140,20 @@ def a_target(
     }
 
 
+def a_workload(
+    kind: str, status: Json, spec: Json = (), *, generation: int | None = 7
+) -> dict[str, Json]:
+    """A target of a kind, with three replicas wanted unless it is said otherwise."""
+    metadata = {"name": "web"} if generation is None else {"name": "web", "generation": generation}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"replicas": 3, **dict(spec)},
+        "status": status,
+    }
+
+
 def carrying(kind: ActionType, digest: str | None) -> dict[str, Json]:
     """A target whose template carries a digest for an image of a kind; None is an empty field."""
     match kind:

@@ -22,10 +22,17 @@ def check(before: Status, after: Status, *, generation: int, now: datetime) -> N
         if each.type in ABNORMAL:
             assert each.status == "True", "an abnormal condition is there only while it holds"
             assert _status(after) != "True", "nothing abnormal is Ready"
-    for told in (*after.conditions, *after.images):
-        assert len(told.message or "") <= MESSAGE_LENGTH
-        assert told.reason is not None
+    for image in after.images:
+        assert image.reason is not None
+    for message in messages(after):
+        assert len(message) <= MESSAGE_LENGTH
     check_storable(after)
+
+
+def messages(status: Status) -> list[str]:
+    """All that a status says in sentences."""
+    told = [each.message for each in status.conditions]
+    return told + [image.message or "" for image in status.images]
 
 
 def check_storable(status: Status) -> None:

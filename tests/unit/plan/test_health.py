@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imagerefresh.plan.health import Counts, Verdict, judge
-from unit.plan.builders import LATE_TIME, Json
+from unit.plan.builders import LATE_TIME, Json, a_workload
 
 DONE: Final = {
     "observedGeneration": 7,
@@ -34,20 +34,6 @@ EVERYWHERE: Final = {
     "numberReady": 3,
     "numberAvailable": 3,
 }
-
-
-def a_workload(
-    kind: str, status: Json, spec: Json = (), *, generation: int | None = 7
-) -> dict[str, Json]:
-    """A target of a kind, with three replicas wanted unless it is said otherwise."""
-    metadata = {"name": "web"} if generation is None else {"name": "web", "generation": generation}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {"replicas": 3, **dict(spec)},
-        "status": status,
-    }
 
 
 DEPLOYMENTS: Final[dict[str, tuple[Json, Json, Verdict]]] = {
@@ -84,14 +70,22 @@ DEPLOYMENTS: Final[dict[str, tuple[Json, Json, Verdict]]] = {
         {"observedGeneration": 7, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1},
         Verdict.HEALTHY,
     ),
-    "too late": ({}, {**DONE, "updatedReplicas": 1, "conditions": [LATE]}, Verdict.DEADLINE_EXCEEDED),
+    "too late": (
+        {},
+        {**DONE, "updatedReplicas": 1, "conditions": [LATE]},
+        Verdict.DEADLINE_EXCEEDED,
+    ),
     "too late, and not seen again yet": (
         {},
         {**DONE, "observedGeneration": 6, "conditions": [LATE]},
         Verdict.PROGRESSING,
     ),
     "late once, done now": ({}, {**DONE, "conditions": [NOT_LATE]}, Verdict.HEALTHY),
-    "another condition": ({}, {**DONE, "conditions": [{**LATE, "type": "Available"}]}, Verdict.HEALTHY),
+    "another condition": (
+        {},
+        {**DONE, "conditions": [{**LATE, "type": "Available"}]},
+        Verdict.HEALTHY,
+    ),
     "paused": ({"paused": True}, DONE, Verdict.PAUSED),
     "paused and too late": ({"paused": True}, {**DONE, "conditions": [LATE]}, Verdict.PAUSED),
     "paused, and not seen yet": (
@@ -243,7 +237,7 @@ def _statuses(draw: st.DrawFn) -> Json:
     }
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.sampled_from(["Deployment", "StatefulSet", "DaemonSet"]), _statuses(), st.integers(0, 4))
 def test_nothing_is_healthy_before_all_of_it_is_new_and_available(
     kind: str, status: Json, wanted: int

@@ -9,8 +9,7 @@ import pytest
 from imagerefresh.api.status import RolloutProgress, Status, parse_status
 from imagerefresh.plan.health import Counts, judge
 from imagerefresh.plan.progress import Progress, advance, from_status, identify_asks, to_status
-from unit.plan.builders import D1, D2, D3, EARLIER, NOW, Json, a_memory
-from unit.plan.test_health import a_workload
+from unit.plan.builders import D1, D2, D3, EARLIER, NOW, Json, a_memory, a_workload
 
 START: Final = Counts(updated=0, ready=0, available=0, old=3)
 
