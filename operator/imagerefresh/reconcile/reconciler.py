@@ -235,7 +235,9 @@ class Reconciler:
     def _spread(self, policy: Mapping[str, Any], track: Track, found: Findings) -> Status:
         """Tells the news of what was found, each once; returns the status that it comes to."""
         after = report(found)
-        self.teller.spread(policy, transitions(found, after))
+        news = [each for each in transitions(found, after) if each not in track.news_told]
+        self.teller.spread(policy, news)
+        track.news_told.update(news)
         track.troubles_told = frozenset(found.troubles)
         return after
 

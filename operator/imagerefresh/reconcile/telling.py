@@ -57,6 +57,7 @@ class Teller:
         left alone.
         """
         if not tells_something_new(before, after):
+            track.news_told.clear()
             return
         try:
             stored = await self._patch_status(policy["metadata"], track.version(policy), after)
@@ -64,6 +65,7 @@ class Teller:
             track.is_gone = True
         else:
             track.has_written(stored, after)
+            track.news_told.clear()
 
     async def _patch_status(
         self, metadata: Mapping[str, Any], version: str, status: Status

@@ -12,6 +12,7 @@ from imagerefresh.api.status import ConditionType, Status, parse_status
 from imagerefresh.plan.due import is_settled, latest_turn
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.image_summary import TRANSIENT, TROUBLES
+from imagerefresh.plan.news import News
 from imagerefresh.plan.progress import Progress
 from imagerefresh.plan.summary import TROUBLE_TURNS
 from imagerefresh.plan.template import Problem
@@ -60,6 +61,8 @@ class Track:
     last_check: float | None = None
     looked_for: tuple[object, ...] | None = None
     """The requests that the tags were last looked at for."""
+    news_told: set[News] = field(default_factory=set)
+    """News that was told, but is not in status yet: a write that fails must not repeat it."""
     troubles_told: frozenset[str] = frozenset()
     """Images whose trouble at the registry is told already."""
     progress: Progress | None = None

@@ -210,6 +210,7 @@ def test_counts_of_an_older_template_are_not_taken_for_those_of_this_one(
         ("StatefulSet", SET_DONE, Counts(3, 3, 3, 0)),
         ("DaemonSet", EVERYWHERE, Counts(3, 3, 3, 0)),
         ("Deployment", {"observedGeneration": 7}, Counts()),
+        ("StatefulSet", {"observedGeneration": 7}, Counts()),
         ("DaemonSet", {"observedGeneration": 7}, Counts()),
     ],
 )

@@ -136,6 +136,21 @@ def test_ready(view: View, expected: tuple[str, Reason], kind: ConditionType | N
 
 
 @pytest.mark.parametrize(
+    ("pinned", "message"),
+    [
+        (False, "2 images are up to date and proven"),
+        (True, "1 image is up to date and proven, 1 pinned"),
+    ],
+)
+def test_what_is_ready_is_counted(pinned: bool, message: str) -> None:
+    target = a_target(variable=D1)
+    images = [an_image(ActionType.RESTART), an_image(ActionType.SET_ENV, pinned=pinned)]
+    found = condition(told(a_view(target, *(an_own(i, target, PROVEN, D1) for i in images))))
+    assert found is not None
+    assert found.message == message
+
+
+@pytest.mark.parametrize(
     ("problem", "kind"),
     [(REFUSED, RECONCILING), (GONE, STALLED), (Problem(Reason.Forbidden, "no"), STALLED)],
 )
