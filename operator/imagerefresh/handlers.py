@@ -109,15 +109,16 @@ async def keep(memo: kopf.Memo, **_: Any) -> None:
 
 
 async def _run(pacer: Pacer, process: Process) -> None:
-    metadata = pacer.policy["metadata"]
+    policy = pacer.policy
+    metadata = policy["metadata"]
     began = time.monotonic()
     with about_policy(metadata["namespace"], metadata["name"]):
         try:
-            await process.reconciler.run(pacer.policy, pacer.track)
+            await process.reconciler.run(policy, pacer.track)
         except ClusterError as error:
             pacer.has_failed(error)
         else:
-            pacer.has_run()
+            pacer.has_run(policy)
         finally:
             process.metrics.run_finished(time.monotonic() - began)
 

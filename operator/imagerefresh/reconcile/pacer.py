@@ -101,7 +101,8 @@ class Pacer:
         """How long the policy may wait, at most `LONGEST_PAUSE`."""
         if self._failures:
             return max(self._retry_at - self.monotonic(), 0.0)
-        if quiet := self.track.quiet:
+        quiet = self.track.quiet
+        if quiet and quiet.policy is self.policy:
             return self._until_due(quiet.spec)
         status = self.track.status(self.policy)
         pause = self._until_turn(status)
@@ -118,15 +119,15 @@ class Pacer:
         states = {image.name: image.state for image in self.track.status(self.policy).images}
         return PolicyMetrics(self.track.last_check, upcoming, states)
 
-    def has_run(self) -> None:
-        """A run has come to its end."""
+    def has_run(self, policy: Mapping[str, Any]) -> None:
+        """A run of the policy, as it was when the run began, has come to its end."""
         if self._failures:
             logger.info("runs come to their end again")
         self._failures, self._retry_at = 0, 0.0
         if not is_in_flight(self.policy, self.track.status(self.policy)):
             self._followed = None
             return
-        now, requests = self.monotonic(), request_marks(self.policy)
+        now, requests = self.monotonic(), request_marks(policy)
         is_same = self._followed is not None and self._followed.requests == requests
         since = self._followed.since if self._followed and is_same else now
         self._followed = _Followed(requests, since, now)

@@ -35,7 +35,8 @@ def quiet_spell(run: Run, quiet_look: float) -> QuietSpell | None:
             return None
         digests[image.name] = entry.latest
     told_until = run.began + (checked - run.now + REFRESH_AGE).total_seconds()
-    return QuietSpell(run.spec, digests, min(track.target_seen + quiet_look, told_until))
+    until = min(track.target_seen + quiet_look, told_until)
+    return QuietSpell(run.spec, digests, until, run.policy)
 
 
 async def pass_quietly(

@@ -45,6 +45,8 @@ class QuietSpell:
     spec: Spec
     digests: Mapping[str, str]
     until: float
+    policy: Mapping[str, Any]
+    """The object that the spell was found for; another one may ask for something."""
 
 
 @dataclass(slots=True)
