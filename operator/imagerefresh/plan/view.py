@@ -81,13 +81,13 @@ def is_under_way(own: ImageView) -> bool:
 
 
 def waits_for_registry(images: Iterable[ImageView]) -> bool:
-    """Whether a restart is under way whose pods can't pull, as far as we can tell (B21).
+    """Whether new pods can't pull, as far as we can tell: the registry of a restarted tag is down.
 
-    All that is asked with it waits with it: one rollout, one fate.
+    Whatever is rolled out waits with it, also what another image asked: one pod, one fate (B21).
     """
     return any(
         each.image.action.type is ActionType.RESTART
-        and is_under_way(each)
+        and not each.image.pinned
         and not each.is_reachable
         for each in images
     )

@@ -11,10 +11,7 @@ from imagerefresh.plan.case import Case
 from imagerefresh.plan.decide import TABLE, Row, decide
 from imagerefresh.plan.memory import parse_state
 from imagerefresh.plan.template import read
-from unit.plan.builders import (
-    GROUP,
-    patched,
-)
+from unit.plan.builders import GROUP, patched
 from unit.plan.examples import Carries, Example, field_after
 from unit.plan.rows import EXAMPLES
 

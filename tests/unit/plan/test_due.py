@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from imagerefresh.api.policy import ActionType, Spec
 from imagerefresh.api.status import ImageState, ImageStatus, Status
-from imagerefresh.plan.due import due_images, is_settled, latest_turn, next_check, next_turn
+from imagerefresh.plan.due import (
+    due_images,
+    is_settled,
+    latest_turn,
+    next_check,
+    next_turn,
+    until_due,
+)
 from unit.plan.builders import Json, a_spec, an_image
 from unit.plan.turns import REFERENCE, START, every, turns
 
@@ -121,6 +128,14 @@ class TestDue:
                 count += 1
                 looked["web"] = self.looked(now)["web"]
         assert count <= 3
+
+    def test_how_long_until_one_is_due(self) -> None:
+        looked = self.looked(START)
+        following = [next_turn(self.SPEC, str(i.reference), START) for i in self.SPEC.images]
+        assert until_due(self.SPEC, looked, START) == min(following) - START
+        assert until_due(self.SPEC, looked, min(following)) == 0
+        assert until_due(self.SPEC, {}, START) == 0
+        assert until_due(a_spec(suspend=True), {}, START) is None
 
     def test_another_interval_is_looked_at_anew(self) -> None:
         assert due_images(every("10m", WEB), self.looked(START), START) == {"web"}

@@ -7,22 +7,9 @@ import pytest
 
 from imagerefresh.api.names import record_annotation, stamp_annotation, state_annotation
 from imagerefresh.api.policy import ActionType
-from imagerefresh.plan.memory import (
-    Memory,
-    Recollection,
-    state_text,
-)
+from imagerefresh.plan.memory import Memory, Recollection, state_text
 from imagerefresh.plan.template import Carried, Stamp, read
-from unit.plan.builders import (
-    D1,
-    D2,
-    D3,
-    EARLIER,
-    GROUP,
-    a_target,
-    an_image,
-    annotated,
-)
+from unit.plan.builders import D1, D2, D3, EARLIER, GROUP, a_target, an_image, annotated
 from unit.plan.recalling import (
     FLOATING,
     NAME,

@@ -124,6 +124,13 @@ class TestRestart:
             stopped = after(START, seconds, stopped, is_running=False)
         assert stalled(self.restarted(stopped, 7201)) < 600
 
+    def test_nor_after_the_clock_runs_again(self) -> None:
+        begun = after(START, 60, after(START, 0, None))
+        stopped = after(START, 7200, begun, is_running=False)
+        resumed = after(START, 7260, stopped)
+        assert stalled(resumed) == 120
+        assert stalled(self.restarted(resumed, 7290)) == 150
+
     def test_a_rollout_that_nobody_saw_yet(self) -> None:
         unseen = after(None, 0, None)
         assert stalled(self.restarted(unseen, 60)) == 0

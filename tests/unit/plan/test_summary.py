@@ -10,9 +10,7 @@ from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ConditionType, ImageState, Status
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.memory import Memory
-from imagerefresh.plan.summary import (
-    report,
-)
+from imagerefresh.plan.summary import report
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import View
 from unit.plan.builders import (
@@ -46,23 +44,11 @@ from unit.plan.telling import (
 )
 
 PROVEN: Final = a_memory(D1, recorded=D1)
-
-
 HELD: Final = a_memory(D2, recorded=D1, failed=D2)
-
-
-LONG: Final = timedelta(minutes=11)
-
-
+LONG: Final = timedelta(minutes=10)
 SUSPENDED: Final = {"suspend": True}
-
-
 REFUSED: Final = Problem(Reason.PatchRefused, "admission webhook said no")
-
-
 GONE: Final = Problem(Reason.TargetNotFound, "Deployment web does not exist")
-
-
 RECONCILING, STALLED = ConditionType.RECONCILING, ConditionType.STALLED
 
 

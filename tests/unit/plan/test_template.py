@@ -8,15 +8,7 @@ from imagerefresh.api.names import pin_annotation, stamp_annotation
 from imagerefresh.api.policy import Image
 from imagerefresh.api.reasons import Reason
 from imagerefresh.plan.template import Carried, Stamp, carries, read
-from unit.plan.builders import (
-    D1,
-    D2,
-    REGISTRY,
-    VARIABLE,
-    WEB_TEXT,
-    Json,
-    a_target,
-)
+from unit.plan.builders import D1, D2, REGISTRY, VARIABLE, WEB_TEXT, Json, a_target
 from unit.plan.templates import (
     INGESTOR,
     PROXY,
@@ -134,6 +126,7 @@ class TestReadRestart:
             json.dumps({"digest": D1, "images": {}}),
             json.dumps({"digest": D1, "images": ["web"]}),
             json.dumps({"digest": D1, "images": {"web": 7}}),
+            json.dumps({"digest": D1, "images": {"web": "Not A Reference"}}),
             json.dumps({"digest": "v1", "images": {"web": WEB_TEXT}}),
             json.dumps({"digest": [D1], "images": {"web": WEB_TEXT}}),
             "[" * 100_000,

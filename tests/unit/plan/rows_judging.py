@@ -1,0 +1,283 @@
+"""Rows that find out what became of what was asked."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from imagerefresh.api.timestamps import timestamp
+from unit.plan.builders import (
+    D1,
+    D2,
+    D3,
+    EARLIER,
+    LATE,
+    LATE_TIME,
+    NOW,
+    PROGRESSING,
+    UNPROVABLE,
+    a_memory,
+    a_target,
+)
+from unit.plan.examples import (
+    HELD,
+    LONG_AGO,
+    MOVING,
+    PROVEN,
+    RESTART,
+    ROLLBACK,
+    ROLLED_BACK,
+    SET_ENV,
+    SET_IMAGE,
+    TEN_MINUTES,
+    THREE_TIMES,
+    UNPROVEN,
+    Example,
+    asked,
+    look,
+)
+
+QUIETER = tuple(timestamp(NOW - timedelta(minutes=minutes)) for minutes in (75, 65, 40))
+OVER_AN_HOUR = (timestamp(NOW - timedelta(minutes=80)), *THREE_TIMES[1:])
+BACK = {"asked": D1, "asked_time": timestamp(NOW), "failed": D2, "set_back_times": ()}
+SLOW_PODS = a_target(variable=D2, minReadySeconds=900)
+JUDGING: Final[tuple[Example, ...]] = (
+    # A template that no longer carries what is asked.
+    Example(
+        "B17 a proven digest is set back",
+        "drift",
+        look(SET_ENV, PROVEN, D1, carried=D3),
+        {"set_back_times": (timestamp(NOW),)},
+        D1,
+    ),
+    Example(
+        "B17 without the registry",
+        "drift",
+        look(SET_IMAGE, PROVEN, None, carried=None, is_reachable=False),
+        {"set_back_times": (timestamp(NOW),)},
+        D1,
+    ),
+    Example(
+        "B17 our pin is set back",
+        "drift",
+        look(RESTART, ROLLED_BACK, D2, carried=D3),
+        {"set_back_times": (timestamp(NOW),)},
+        D1,
+    ),
+    Example(
+        "B17 a third time within an hour",
+        "drift",
+        look(SET_ENV, replace(PROVEN, set_back_times=THREE_TIMES[:2]), D1, carried=D3),
+        {"set_back_times": (*THREE_TIMES[:2], timestamp(NOW))},
+        D1,
+    ),
+    Example(
+        "B17 a fourth time in more than an hour",
+        "drift",
+        look(SET_ENV, replace(PROVEN, set_back_times=OVER_AN_HOUR), D1, carried=D3),
+        {"set_back_times": (*OVER_AN_HOUR[1:], timestamp(NOW))},
+        D1,
+    ),
+    Example(
+        "B17 but no fourth time within an hour",
+        "contested",
+        look(SET_ENV, replace(PROVEN, set_back_times=THREE_TIMES), D1, carried=D3),
+    ),
+    Example(
+        "B17 within an hour of the last",
+        "contested",
+        look(SET_ENV, replace(PROVEN, set_back_times=QUIETER), D1, carried=D3),
+    ),
+    Example(
+        "B17 a contest goes on for as long as it was one",
+        "contested",
+        look(SET_ENV, LONG_AGO, D1, carried=D3, was_contested=True),
+    ),
+    Example(
+        "B17 an edit long after is none",
+        "drift",
+        look(SET_ENV, LONG_AGO, D1, carried=D3),
+        {"set_back_times": (*LONG_AGO.set_back_times[1:], timestamp(NOW))},
+        D1,
+    ),
+    Example(
+        "B17 a move ends a contest",
+        "move",
+        look(SET_ENV, replace(PROVEN, set_back_times=THREE_TIMES), D2, carried=D3),
+        asked(D2),
+        D2,
+    ),
+    Example(
+        "B17 an unproven digest that somebody took back is held",
+        "rejected",
+        look(SET_ENV, MOVING, D2, carried=D1),
+        {"failed": D2},
+    ),
+    Example(
+        "B17 whether it was failing or not, and it is not rolled back",
+        "rejected",
+        look(SET_ENV, MOVING, D2, carried=D3, health=LATE, spec=ROLLBACK),
+        {"failed": D2},
+    ),
+    Example(
+        "B17 what was taken over is rejected likewise",
+        "rejected",
+        look(SET_ENV, replace(UNPROVEN, adopted=True), None, carried=None, is_reachable=False),
+        {"failed": D1},
+    ),
+    Example(
+        "B17 a rejected digest leaves a person's value alone",
+        "rest",
+        look(SET_ENV, HELD, D2, carried=D3),
+    ),
+    Example(
+        "B17 a floating restart carries what is asked after an undo",
+        "rest",
+        look(RESTART, PROVEN, D1),
+    ),
+    # A rollout that came to nothing.
+    Example(
+        "B21 a failed digest goes back to the recorded one",
+        "roll back",
+        look(SET_ENV, MOVING, D2, health=LATE, spec=ROLLBACK),
+        BACK,
+        D1,
+    ),
+    Example(
+        "B21 an image field, too",
+        "roll back",
+        look(SET_IMAGE, MOVING, D2, health=PROGRESSING, stalled_for=TEN_MINUTES, spec=ROLLBACK),
+        BACK,
+        D1,
+    ),
+    Example(
+        "B21 a restart is pinned to the recorded one",
+        "roll back",
+        look(RESTART, MOVING, D2, health=LATE, spec=ROLLBACK),
+        BACK,
+        D1,
+    ),
+    Example(
+        "B21 once per failure",
+        "rest",
+        look(SET_ENV, HELD, D2, health=LATE, spec=ROLLBACK),
+    ),
+    Example(
+        "B21 there is nothing to go back to",
+        "fail",
+        look(SET_ENV, UNPROVEN, D1, health=LATE, spec=ROLLBACK),
+        {"failed": D1},
+    ),
+    Example(
+        "B19 the deadline of the control plane",
+        "fail",
+        look(SET_ENV, MOVING, D2, health=LATE),
+        {"failed": D2},
+    ),
+    Example(
+        "B19 no progress for as long as the policy allows",
+        "fail",
+        look(RESTART, MOVING, D2, health=PROGRESSING, stalled_for=TEN_MINUTES),
+        {"failed": D2},
+    ),
+    Example(
+        "B19 a moment less is no failure",
+        "rest",
+        look(
+            SET_ENV,
+            MOVING,
+            D2,
+            health=PROGRESSING,
+            stalled_for=TEN_MINUTES - timedelta(milliseconds=1),
+        ),
+    ),
+    Example(
+        "B19 pods get as long as they need to be ready, and half a minute",
+        "rest",
+        look(
+            SET_ENV,
+            MOVING,
+            D2,
+            target=SLOW_PODS,
+            health=PROGRESSING,
+            stalled_for=timedelta(seconds=929),
+        ),
+    ),
+    Example(
+        "B19 but not for ever",
+        "fail",
+        look(
+            SET_ENV,
+            MOVING,
+            D2,
+            target=SLOW_PODS,
+            health=PROGRESSING,
+            stalled_for=timedelta(seconds=930),
+        ),
+        {"failed": D2},
+    ),
+    Example(
+        "B19 a deadline that was there when asking is none",
+        "rest",
+        look(SET_ENV, replace(MOVING, deadline_seen=LATE_TIME), D2, health=LATE),
+    ),
+    Example(
+        "B19 an earlier deadline does not excuse a later one",
+        "fail",
+        look(SET_ENV, replace(MOVING, deadline_seen=EARLIER), D2, health=LATE),
+        {"failed": D2},
+    ),
+    Example(
+        "B19 what can't be proven can't fail either",
+        "rest",
+        look(SET_ENV, MOVING, D2, health=UNPROVABLE, stalled_for=TEN_MINUTES),
+    ),
+    Example(
+        "B21 no deadline of a restart counts while its registry can't be reached",
+        "rest",
+        look(
+            RESTART,
+            MOVING,
+            None,
+            health=LATE,
+            stalled_for=TEN_MINUTES,
+            spec=ROLLBACK,
+            is_reachable=False,
+        ),
+    ),
+    Example(
+        "B20 an unhealthy target is no verdict on a proven digest",
+        "rest",
+        look(SET_ENV, PROVEN, D1, health=LATE, stalled_for=TEN_MINUTES, spec=ROLLBACK),
+    ),
+    # Restart: proof.
+    Example("B14 a healthy restart is confirmed first", "confirm", look(RESTART, MOVING, D2)),
+    Example("B14 also where the tag is unknown", "confirm", look(RESTART, MOVING, None)),
+    Example(
+        "B14 a confirmed restart is recorded",
+        "record",
+        look(RESTART, MOVING, D2, is_confirmed=True),
+        {"recorded": D2},
+    ),
+    Example(
+        "B21 a held restart that turned healthy is recorded",
+        "record",
+        look(RESTART, HELD, D2, is_confirmed=True),
+        {"recorded": D2, "failed": None},
+    ),
+    Example(
+        "B12 what was taken over is recorded once it is healthy",
+        "record",
+        look(RESTART, replace(UNPROVEN, adopted=True), D1, is_confirmed=True),
+        {"recorded": D1},
+    ),
+    Example(
+        "B14 not while its tag serves another digest, though that is held",
+        "rest",
+        look(RESTART, a_memory(D1, recorded=D3, failed=D2), D2, is_confirmed=True),
+    ),
+    Example(
+        "B14 not before it is healthy",
+        "rest",
+        look(RESTART, MOVING, D2, is_confirmed=True, health=PROGRESSING),
+    ),
+)
