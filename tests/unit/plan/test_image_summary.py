@@ -145,6 +145,11 @@ class TestLatest:
         before = told(one(PROVEN, D1))
         assert only_image(told(one(PROVEN, None), before)).latest == D1
 
+    def test_is_told_without_a_target(self) -> None:
+        """B25: the registry is looked at all the same."""
+        found = findings(None, told(one(PROVEN, D1)), spec=a_spec(an_image(SET_ENV)), problem=GONE)
+        assert only_image(report(replace(found, latest={"ingestor": D2}))).latest == D2
+
     def test_of_another_reference_is_not(self) -> None:
         before = told(one(PROVEN, D1))
         other = an_image(SET_ENV, tag="other")
