@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis finds the same examples wherever CI runs, and other ones at home."""
+"""What all tests share: hypothesis draws the same examples in every CI run, and others at home."""
 
 import os
 

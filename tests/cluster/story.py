@@ -1,0 +1,309 @@
+"""What the tests of this folder do and see again and again: policies, their targets, their pods.
+
+A request (B4) runs a policy at once, and its answer in status says that the run has ended. So most
+tests follow a policy that polls only hourly, and neither wait for turns nor race with them.
+"""
+
+import itertools
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from cluster.conftest import StartOperator
+from imagerefresh.api.names import (
+    GROUP,
+    REQUESTED_AT,
+    RETRY_AT,
+    record_annotation,
+    stamp_annotation,
+    state_annotation,
+)
+from testbed.api import Manifest
+from testbed.namespace import Namespace
+from testbed.registry import Registry
+from testbed.waiting import eventually
+from testbed.workloads import condition, container, environment, policy, restart, set_env, workload
+
+REPOSITORY = "example/web"
+TAG = "prod"
+VARIABLE = "DIGEST"
+RARELY = "24h"
+"""An interval without a turn while a test runs, but for one in some thousand runs."""
+
+_requests = itertools.count(1)
+
+
+# What a test begins with: a Deployment and a policy of one image, all of them named `web`.
+
+
+def image(registry: Registry, repository: str = REPOSITORY, tag: str = TAG) -> str:
+    return f"{registry.address}/{repository}:{tag}"
+
+
+def web_container(registry: Registry, **variables: str) -> Manifest:
+    return container("web", image(registry), env=variables)
+
+
+def web(registry: Registry, *, deadline: int | None = None) -> Manifest:
+    return workload("web", [web_container(registry)], progress_deadline_seconds=deadline)
+
+
+def web_restart(registry: Registry, **more: object) -> Manifest:
+    return restart("web", registry.address, REPOSITORY, TAG, **more)
+
+
+def web_set_env(registry: Registry, **more: object) -> Manifest:
+    return set_env(
+        "web", registry.address, REPOSITORY, TAG, container="web", variable=VARIABLE, **more
+    )
+
+
+def web_policy(*images: Manifest, interval: str = RARELY, **spec: object) -> Manifest:
+    manifest = policy("web", "web", images, interval=interval)
+    manifest["spec"] |= spec
+    return manifest
+
+
+def settle(
+    namespace: Namespace,
+    registry: Registry,
+    start_operator: StartOperator,
+    image: Manifest | None = None,
+    target: Manifest | None = None,
+) -> str:
+    """Deployment and policy `web`, kept by an operator and settled on the digest returned."""
+    digest = registry.publish(REPOSITORY, TAG)
+    namespace.create(target or web(registry))
+    namespace.create(web_policy(image or web_restart(registry)))
+    start_operator()
+    wait_recorded(namespace, digest)
+    return digest
+
+
+def move(namespace: Namespace, registry: Registry) -> str:
+    """Move the tag, and wait until the digest returned is recorded."""
+    digest = registry.publish(REPOSITORY, TAG)
+    check(namespace)
+    wait_recorded(namespace, digest)
+    return digest
+
+
+# What a person asks of a policy.
+
+
+def request(namespace: Namespace, name: str = "web", *, annotation: str = REQUESTED_AT) -> str:
+    """Ask for a run; returns the value of the annotation."""
+    value = f"request-{next(_requests)}"
+    namespace.annotate("ImageRefreshPolicy", name, **{annotation: value})
+    return value
+
+
+def check(namespace: Namespace, name: str = "web") -> Manifest:
+    """Ask for a run and wait for its end; returns the policy as it is then."""
+    return _handled(namespace, name, REQUESTED_AT, "lastHandledRequestedAt")
+
+
+def retry(namespace: Namespace, name: str = "web") -> Manifest:
+    """Ask for another try of what is held, and wait until it is handled."""
+    return _handled(namespace, name, RETRY_AT, "lastHandledRetryAt")
+
+
+def _handled(namespace: Namespace, name: str, annotation: str, mark: str) -> Manifest:
+    value = request(namespace, name, annotation=annotation)
+
+    def handled() -> Manifest:
+        found = namespace.policy(name)
+        return found if found.get("status", {}).get(mark) == value else {}
+
+    return eventually(
+        handled,
+        describe=lambda: f"{annotation} of policy {name} is handled: {summary(namespace, name)}",
+    )
+
+
+# What a policy says.
+
+
+def entry(resource: Manifest, name: str = "web") -> Manifest:
+    """The status of a policy's image; empty before there is one."""
+    images: list[Manifest] = resource.get("status", {}).get("images", [])
+    return next((each for each in images if each["name"] == name), {})
+
+
+def ready(resource: Manifest) -> tuple[str, str]:
+    """Status and reason of a policy's condition Ready; empty before there is one."""
+    found = condition(resource, "Ready") or {}
+    return found.get("status", ""), found.get("reason", "")
+
+
+def message(resource: Manifest) -> str:
+    """What Ready says in a sentence."""
+    text: str = (condition(resource, "Ready") or {}).get("message", "")
+    return text
+
+
+def is_stalled(resource: Manifest) -> bool:
+    return (condition(resource, "Stalled") or {}).get("status") == "True"
+
+
+def summary(namespace: Namespace, name: str = "web") -> object:
+    """For messages of failed tests."""
+    return namespace.policy(name).get("status", {})
+
+
+def wait_ready(
+    namespace: Namespace, name: str = "web", *, status: str = "True", reason: str = ""
+) -> Manifest:
+    """Wait for a status of Ready, and its reason if given; returns the policy."""
+
+    def found() -> Manifest:
+        resource = namespace.policy(name)
+        is_status, is_reason = ready(resource)
+        return resource if is_status == status and reason in ("", is_reason) else {}
+
+    return eventually(
+        found,
+        describe=lambda: f"{name} is Ready {status} {reason}: {summary(namespace, name)}",
+    )
+
+
+def wait_recorded(
+    namespace: Namespace, digest: str, name: str = "web", *, of: str = "web"
+) -> Manifest:
+    """Wait until an image's digest is recorded in status; returns the policy."""
+
+    def found() -> Manifest:
+        resource = namespace.policy(name)
+        return resource if entry(resource, of).get("recorded") == digest else {}
+
+    return eventually(
+        found, describe=lambda: f"{digest} of {of} is recorded: {summary(namespace, name)}"
+    )
+
+
+def wait_asked(namespace: Namespace, digest: str, name: str = "web", *, of: str = "web") -> None:
+    """Wait until an image's digest is asked of the Deployment, in the state on it."""
+    eventually(
+        lambda: state(namespace.deployment(name), of).get("asked") == digest,
+        describe=lambda: f"{digest} of {of} is asked: {summary(namespace, name)}",
+    )
+
+
+def events(namespace: Namespace, reason: str, about: str = "web") -> list[Manifest]:
+    """The operator's events about a policy, of one reason."""
+    return [
+        each
+        for each in namespace.items("Event")
+        if each.get("reason") == reason
+        and each.get("reportingController") == "imagerefresh"
+        and each.get("regarding", {}).get("name") == about
+    ]
+
+
+def told(namespace: Namespace, reason: str, count: int, about: str = "web") -> list[str]:
+    """Wait until so many events of a reason are there, written after the fact; returns the notes.
+
+    A repeated event is counted on the first.
+    """
+
+    def notes() -> list[str]:
+        found = events(namespace, reason, about)
+        total = sum((each.get("series") or {}).get("count", 1) for each in found)
+        return [each["note"] for each in found] if total == count else []
+
+    return eventually(
+        notes,
+        describe=lambda: f"{count} events {reason}: {events(namespace, reason, about)}",
+    )
+
+
+# What a target carries.
+
+
+def state(target: Manifest, name: str = "web") -> dict[str, Any]:
+    """The state of an image on its target (B22); empty if there is none."""
+    text = target["metadata"].get("annotations", {}).get(state_annotation(name))
+    found: dict[str, Any] = json.loads(text) if text else {}
+    return found
+
+
+def record(target: Manifest, name: str = "web", prefix: str = GROUP) -> str | None:
+    """The recorded digest on the target."""
+    found: str | None = (
+        target["metadata"].get("annotations", {}).get(record_annotation(prefix, name))
+    )
+    return found
+
+
+def stamp(target: Manifest, name: str = "web") -> str | None:
+    """The digest of the stamp on the pod template, or on a ReplicaSet's (B13)."""
+    annotations = target["spec"]["template"]["metadata"].get("annotations", {})
+    text: str | None = annotations.get(stamp_annotation(name))
+    return text.split()[1] if text else None
+
+
+def ours(target: Manifest) -> dict[str, str]:
+    """All annotations of the group, on the target and on its pod template."""
+    template = target["spec"]["template"]["metadata"].get("annotations", {})
+    found = target["metadata"].get("annotations", {}) | template
+    return {key: value for key, value in found.items() if key.startswith(f"{GROUP}/")}
+
+
+def value(namespace: Namespace, variable: str = VARIABLE) -> str | None:
+    """A variable of the Deployment `web`."""
+    return environment(namespace.deployment("web"), "web").get(variable)
+
+
+def set_value(namespace: Namespace, text: str) -> None:
+    """Edit the variable as a person does, under the field manager kubectl-set."""
+    namespace.kubectl("set", "env", "deployment/web", f"{VARIABLE}={text}")
+
+
+def rollouts(namespace: Namespace, name: str = "web") -> list[str | None]:
+    """The stamp of each ReplicaSet, in the order of their last use."""
+    return [stamp(each) for each in namespace.replica_sets(name)]
+
+
+# What the nodes do.
+
+
+def wait_stuck(namespace: Namespace, name: str = "web") -> list[Manifest]:
+    """Wait until pods can't pull their image, as is the fate of bad digests; returns the pods."""
+
+    def stuck() -> list[Manifest]:
+        return [pod for pod in namespace.pods(name) if _is_stuck(pod)]
+
+    return eventually(stuck, describe="pods that can't pull their image")
+
+
+def let_run(namespace: Namespace, name: str = "web") -> None:
+    """Make the pods that can't pull their image run after all."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for pod in wait_stuck(namespace, name):
+        statuses = [
+            {
+                "name": each["name"],
+                "image": each["image"],
+                "imageID": "",
+                "ready": True,
+                "restartCount": 0,
+                "state": {"running": {"startedAt": now}},
+            }
+            for each in pod["spec"]["containers"]
+        ]
+        kinds = ("Initialized", "Ready", "ContainersReady", "PodScheduled")
+        running = {
+            "phase": "Running",
+            "conditions": [
+                {"type": kind, "status": "True", "lastTransitionTime": now} for kind in kinds
+            ],
+            "containerStatuses": statuses,
+        }
+        namespace.patch("Pod", pod["metadata"]["name"], {"status": running}, subresource="status")
+
+
+def _is_stuck(pod: Manifest) -> bool:
+    return any(
+        "waiting" in each.get("state", {})
+        for each in pod.get("status", {}).get("containerStatuses", [])
+    )
