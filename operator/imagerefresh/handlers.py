@@ -8,12 +8,14 @@ the rest (1.2 ms a tick), and one that `when=` stops while it runs makes kopf wr
 """
 
 import gc
+import logging
 import os
 import time
 from collections.abc import Collection
 from typing import Any
 
 import kopf
+from kopf._cogs.clients.errors import APINotFoundError  # kopf exports none of its API errors
 
 from imagerefresh.api.names import GROUP, PLURAL, VERSION
 from imagerefresh.cluster.errors import ClusterError
@@ -22,6 +24,8 @@ from imagerefresh.process import Process
 from imagerefresh.reconcile.pacer import Pacer
 from imagerefresh.settings import Settings
 from imagerefresh.telemetry.logs import about_policy
+
+logger = logging.getLogger(__name__)
 
 POLICY = (GROUP, VERSION, PLURAL)
 CANCELLATION = 5.0
@@ -34,11 +38,20 @@ RETRY = 30.0
 
 async def operate(namespaces: Collection[str]) -> None:
     """Runs the operator until a signal ends it. No namespaces means all of them."""
-    settings = kopf.OperatorSettings()
-    configure(settings)
-    await kopf.operator(
-        settings=settings, standalone=True, namespaces=namespaces, clusterwide=not namespaces
-    )
+    while True:
+        settings = kopf.OperatorSettings()
+        configure(settings)
+        try:
+            await kopf.operator(
+                settings=settings,
+                standalone=True,
+                namespaces=namespaces,
+                clusterwide=not namespaces,
+            )
+        except APINotFoundError:
+            logger.warning("the CustomResourceDefinition was deleted: beginning anew")
+        else:
+            return
 
 
 def configure(settings: kopf.OperatorSettings) -> None:

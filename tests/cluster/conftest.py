@@ -128,6 +128,26 @@ def start_operator(
         yield start
 
 
+@pytest.fixture(scope="module")
+def cluster_operator(
+    control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[OperatorProcess]:
+    """An operator for all namespaces, as overlays/cluster-wide installs it."""
+    home = control_plane.create_namespace("operator")
+    account = install_operator_part(control_plane, home, kustomization="overlays/cluster-wide")
+    kubeconfig = control_plane.service_account_kubeconfig(home, account)
+    log = tmp_path_factory.mktemp("operator") / "operator.log"
+    with OperatorProcess(kubeconfig, log=log) as operator:
+        yield operator.wait_ready()
+
+
+@pytest.fixture
+def operator(cluster_operator: OperatorProcess, namespace: Namespace) -> OperatorProcess:
+    """Runs already, and serves all tests of a module: for those that don't start or stop it."""
+    namespace.operator_logs.append(cluster_operator.log)
+    return cluster_operator
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,

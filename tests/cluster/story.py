@@ -9,7 +9,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from cluster.conftest import StartOperator
 from imagerefresh.api.names import (
     GROUP,
     REQUESTED_AT,
@@ -67,15 +66,13 @@ def web_policy(*images: Manifest, interval: str = RARELY, **spec: object) -> Man
 def settle(
     namespace: Namespace,
     registry: Registry,
-    start_operator: StartOperator,
     image: Manifest | None = None,
     target: Manifest | None = None,
 ) -> str:
-    """Deployment and policy `web`, kept by an operator and settled on the digest returned."""
+    """Deployment and policy `web`, settled by the running operator on the digest returned."""
     digest = registry.publish(REPOSITORY, TAG)
     namespace.create(target or web(registry))
     namespace.create(web_policy(image or web_restart(registry)))
-    start_operator()
     wait_recorded(namespace, digest)
     return digest
 

@@ -22,6 +22,7 @@ from cluster.story import (
     web_policy,
     web_restart,
 )
+from testbed.audit import service_account_user
 from testbed.controlplane import ControlPlane
 from testbed.installation import install_cluster_part
 from testbed.namespace import Namespace
@@ -30,7 +31,6 @@ from testbed.registry import Registry
 from testbed.waiting import eventually
 from testbed.workloads import container, policy, restart, workload
 
-CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
 CRD = "imagerefreshpolicies.imagerefresh.dev"
 OFTEN = "10s"
 
@@ -184,6 +184,14 @@ def test_the_crd_can_be_deleted_and_comes_back(
     wait_recorded(namespace, first)
 
     namespace.control_plane.kubectl("delete", "crd", CRD, "--timeout=30s")
+    audit, user = (
+        namespace.control_plane.audit,
+        service_account_user(namespace.name, "imagerefresh"),
+    )
+    eventually(
+        lambda: [each for each in audit.requests(user) if each.code == 404],
+        describe="the operator has noticed",
+    )
     install_cluster_part(namespace.control_plane)
     second = registry.publish(REPOSITORY, TAG)
     namespace.create(web_policy(web_restart(registry)))

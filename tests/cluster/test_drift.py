@@ -5,7 +5,6 @@ B17, B22.
 
 import pytest
 
-from cluster.conftest import StartOperator
 from cluster.story import (
     REPOSITORY,
     TAG,
@@ -34,11 +33,13 @@ from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.workloads import container, restart, workload
 
+pytestmark = pytest.mark.usefixtures("operator")
+
 
 @pytest.fixture
-def first(namespace: Namespace, registry: Registry, start_operator: StartOperator) -> str:
+def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, the variable filled with the digest that this returns."""
-    return settle(namespace, registry, start_operator, web_set_env(registry))
+    return settle(namespace, registry, web_set_env(registry))
 
 
 @pytest.fixture
@@ -170,7 +171,7 @@ def test_an_unproven_digest_that_is_undone_is_held(
 
 
 def test_a_rejected_image_does_not_keep_others_from_being_recorded(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B17."""
     first = registry.publish(REPOSITORY, TAG)
@@ -179,7 +180,6 @@ def test_a_rejected_image_does_not_keep_others_from_being_recorded(
     namespace.create(workload("web", [web_container(registry), side]))
     restarted = restart("side", registry.address, "example/side", TAG)
     namespace.create(web_policy(web_set_env(registry), restarted))
-    start_operator()
     wait_ready(namespace)
     second = registry.publish(REPOSITORY, TAG, bad=True)
     check(namespace)

@@ -5,7 +5,6 @@ B4, B19 to B21.
 
 import pytest
 
-from cluster.conftest import StartOperator
 from cluster.story import (
     REPOSITORY,
     TAG,
@@ -41,15 +40,18 @@ from testbed.registry import Registry
 from testbed.waiting import eventually
 from testbed.workloads import condition, container, restart, workload
 
+pytestmark = pytest.mark.usefixtures("operator")
+
+
 DEADLINE = 2
 """Progress deadline of the Deployments, in seconds."""
 
 
 @pytest.fixture
-def first(namespace: Namespace, registry: Registry, start_operator: StartOperator) -> str:
+def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, settled on the digest that this returns."""
     target = web(registry, deadline=DEADLINE)
-    return settle(namespace, registry, start_operator, target=target)
+    return settle(namespace, registry, target=target)
 
 
 @pytest.fixture
@@ -173,7 +175,7 @@ def test_a_held_digest_that_turns_healthy_after_all_is_recorded(
 
 
 def test_digests_of_one_rollout_fail_together_and_are_released_together(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B21."""
     registry.publish(REPOSITORY, TAG)
@@ -184,7 +186,6 @@ def test_digests_of_one_rollout_fail_together_and_are_released_together(
     )
     images = [web_restart(registry), restart("side", registry.address, "example/side", TAG)]
     namespace.create(web_policy(*images))
-    start_operator()
     wait_ready(namespace)
 
     good = registry.publish(REPOSITORY, TAG)

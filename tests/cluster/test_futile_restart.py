@@ -3,7 +3,8 @@
 B11.
 """
 
-from cluster.conftest import StartOperator
+import pytest
+
 from cluster.story import (
     RARELY,
     REPOSITORY,
@@ -26,9 +27,11 @@ from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.workloads import container, policy, workload
 
+pytestmark = pytest.mark.usefixtures("operator")
+
 
 def test_what_a_restart_cannot_update_is_reported_and_not_patched(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B11: such restarts would change nothing."""
     first = registry.publish(REPOSITORY, TAG)
@@ -47,7 +50,6 @@ def test_what_a_restart_cannot_update_is_reported_and_not_patched(
         namespace.create(workload(name, [app]))
         followed = web_restart(registry, action={"type": "Restart", "restart": action})
         namespace.create(policy(name, name, [followed], interval=RARELY))
-    start_operator()
     for name, (_, _, reason) in cases.items():
         wait_ready(namespace, name, status="False", reason=reason)
 
@@ -63,7 +65,7 @@ def test_what_a_restart_cannot_update_is_reported_and_not_patched(
 
 
 def test_a_pull_policy_that_the_policy_vouches_for_is_fine(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B11: assumeAlwaysPulls; and init containers are concerned, too."""
     registry.publish(REPOSITORY, TAG)
@@ -72,7 +74,6 @@ def test_a_pull_policy_that_the_policy_vouches_for_is_fine(
     namespace.create(workload("web", [app], init_containers=[setup]))
     action = {"type": "Restart", "restart": {"assumeAlwaysPulls": True}}
     namespace.create(web_policy(web_restart(registry, action=action)))
-    start_operator()
     wait_ready(namespace)
 
     digest = registry.publish(REPOSITORY, TAG)
@@ -82,15 +83,12 @@ def test_a_pull_policy_that_the_policy_vouches_for_is_fine(
     assert rollouts(namespace) == [None, digest]
 
 
-def test_a_mended_container_is_followed(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
-) -> None:
+def test_a_mended_container_is_followed(namespace: Namespace, registry: Registry) -> None:
     """B11: a person's change of the target ends the trouble."""
     digest = registry.publish(REPOSITORY, TAG)
     cached = container("web", image(registry), pull_policy="IfNotPresent")
     namespace.create(workload("web", [cached]))
     namespace.create(web_policy(web_restart(registry)))
-    start_operator()
     wait_ready(namespace, status="False", reason="PullPolicyNotAlways")
 
     mended = {"name": "web", "imagePullPolicy": "Always"}

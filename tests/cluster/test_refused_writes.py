@@ -41,7 +41,8 @@ FIRST_BACKOFF = 10
 
 @pytest.fixture
 def first(namespace: Namespace, registry: Registry, start_operator: StartOperator) -> str:
-    return settle(namespace, registry, start_operator)
+    start_operator()
+    return settle(namespace, registry)
 
 
 def patches(namespace: Namespace) -> list[AuditedRequest]:
@@ -128,7 +129,8 @@ def test_a_write_that_admission_changes_is_not_repeated(
     namespace: Namespace, registry: Registry, start_operator: StartOperator
 ) -> None:
     """B29: until the tag changes."""
-    first = settle(namespace, registry, start_operator, web_set_env(registry))
+    start_operator()
+    first = settle(namespace, registry, web_set_env(registry))
     assert value(namespace) == first
     with forced_variable(namespace, VARIABLE, first):
         registry.publish(REPOSITORY, TAG)

@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from cluster.conftest import StartOperator
 from cluster.story import (
     REPOSITORY,
     TAG,
@@ -41,11 +40,13 @@ from testbed.registry import Registry
 from testbed.waiting import eventually
 from testbed.workloads import condition, container, restart, workload
 
+pytestmark = pytest.mark.usefixtures("operator")
+
 
 @pytest.fixture
-def first(namespace: Namespace, registry: Registry, start_operator: StartOperator) -> str:
+def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, settled on the digest that this returns."""
-    return settle(namespace, registry, start_operator)
+    return settle(namespace, registry)
 
 
 def check_until_asked(namespace: Namespace, digest: str) -> None:
@@ -99,13 +100,12 @@ def test_the_whole_story_with_trouble_in_between(
 
 
 def test_set_env_is_recorded_while_the_registry_is_down(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B14, B7: what runs is named in the template, so health is proof enough."""
     first = registry.publish(REPOSITORY, TAG)
     namespace.create(workload("web", [web_container(registry, DIGEST=first)]))
     namespace.create(web_policy(web_set_env(registry)))
-    start_operator()
     wait_recorded(namespace, first)
     second = registry.publish(REPOSITORY, TAG, bad=True)
     check(namespace)
@@ -118,14 +118,13 @@ def test_set_env_is_recorded_while_the_registry_is_down(
 
 
 def test_ready_outlasts_two_failed_turns_and_ends_with_the_third(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B7: and comes back with the first turn that succeeds; one event for each end of it."""
     registry.publish(REPOSITORY, TAG)
     namespace.create(web(registry))
     manifest = web_policy(web_restart(registry), interval="10s")
     namespace.create(manifest)
-    start_operator()
     wait_ready(namespace)
     spec = parse_spec(manifest["spec"])
     reference = str(spec.images[0].reference)
@@ -161,13 +160,12 @@ def _timestamp(seconds: float) -> str:
 
 
 def test_a_registry_that_nobody_runs_is_shown_with_its_cause(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B7: nothing is known of the image yet, so it is not Ready, but nothing has ended either."""
     address = f"127.0.0.1:{free_port()}"
     namespace.create(workload("web", [container("web", f"{address}/{REPOSITORY}:{TAG}")]))
     namespace.create(web_policy(restart("web", address, REPOSITORY, TAG)))
-    start_operator()
 
     found = wait_ready(namespace, status="Unknown", reason="Checking")
 
@@ -180,7 +178,7 @@ def test_a_registry_that_nobody_runs_is_shown_with_its_cause(
 
 
 def test_a_tag_that_does_not_exist_is_shown_at_once(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B8: with the registry's words; the other image goes on, and publishing ends it."""
     digest = registry.publish(REPOSITORY, TAG)
@@ -188,7 +186,6 @@ def test_a_tag_that_does_not_exist_is_shown_at_once(
     namespace.create(workload("web", [web_container(registry), side]))
     missing = restart("side", registry.address, "example/side", TAG)
     namespace.create(web_policy(web_restart(registry), missing))
-    start_operator()
 
     found = wait_ready(namespace, status="False", reason="ImageNotFoundOrDenied")
 

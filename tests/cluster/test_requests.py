@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from cluster.conftest import StartOperator
 from cluster.story import (
     REPOSITORY,
     TAG,
@@ -31,14 +30,17 @@ from testbed.registry import Registry
 from testbed.waiting import eventually
 from testbed.workloads import policy, restart
 
+pytestmark = pytest.mark.usefixtures("operator")
+
+
 SOON = 2.0
 """Seconds from a request to the look that it asks for."""
 
 
 @pytest.fixture
-def first(namespace: Namespace, registry: Registry, start_operator: StartOperator) -> str:
+def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, settled on the digest that this returns, and quiet."""
-    return settle(namespace, registry, start_operator)
+    return settle(namespace, registry)
 
 
 def test_a_request_starts_a_look_at_once(
@@ -133,13 +135,12 @@ def test_suspending_in_the_middle_of_a_rollout_stops_recording(
 
 
 def test_a_pinned_policy_handles_requests_without_effect(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B2, B4."""
     registry.publish(REPOSITORY, TAG)
     namespace.create(web(registry))
     namespace.create(web_policy(web_restart(registry, pinned=True)))
-    start_operator()
     wait_ready(namespace, reason="Pinned")
 
     check(namespace)

@@ -5,7 +5,6 @@ B2, B6, B11 to B14.
 
 import pytest
 
-from cluster.conftest import StartOperator
 from cluster.story import (
     REPOSITORY,
     TAG,
@@ -32,11 +31,13 @@ from testbed.registry import Registry
 from testbed.waiting import eventually
 from testbed.workloads import rolled_out, workload
 
+pytestmark = pytest.mark.usefixtures("operator")
+
 
 @pytest.fixture
-def first(namespace: Namespace, registry: Registry, start_operator: StartOperator) -> str:
+def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, settled on the digest that this returns."""
-    return settle(namespace, registry, start_operator)
+    return settle(namespace, registry)
 
 
 # The baseline.
@@ -56,14 +57,13 @@ def test_a_baseline_is_recorded_without_a_restart(namespace: Namespace, first: s
 
 
 def test_a_baseline_is_recorded_only_when_healthy_and_given_up_when_the_tag_moves(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B12: a tag that moves before is acted on."""
     first = registry.publish(REPOSITORY, TAG)
     broken = workload("web", [web_container(registry)], pod_annotations={"x": "sha256:bad"})
     namespace.create(broken)
     namespace.create(web_policy(web_restart(registry)))
-    start_operator()
     wait_stuck(namespace)
     found = wait_ready(namespace, status="Unknown", reason="Proving")
     assert entry(found)["asked"] == first

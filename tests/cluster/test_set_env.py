@@ -5,7 +5,6 @@ B14, B16, B18.
 
 import pytest
 
-from cluster.conftest import StartOperator
 from cluster.story import (
     REPOSITORY,
     TAG,
@@ -34,11 +33,13 @@ from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.workloads import container, set_env, workload
 
+pytestmark = pytest.mark.usefixtures("operator")
+
 
 @pytest.fixture
-def first(namespace: Namespace, registry: Registry, start_operator: StartOperator) -> str:
+def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, the variable filled with the digest that this returns."""
-    return settle(namespace, registry, start_operator, web_set_env(registry))
+    return settle(namespace, registry, web_set_env(registry))
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def second(namespace: Namespace, registry: Registry, first: str) -> str:
 
 
 def test_a_missing_and_an_empty_variable_are_filled_in_one_rollout(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B18; also a variable of an init container."""
     digest = registry.publish(REPOSITORY, TAG)
@@ -62,7 +63,6 @@ def test_a_missing_and_an_empty_variable_are_filled_in_one_rollout(
         "side", registry.address, "example/side", TAG, container="setup", variable="SIDE"
     )
     namespace.create(web_policy(web_set_env(registry), filled))
-    start_operator()
 
     wait_recorded(namespace, digest)
 
@@ -76,13 +76,12 @@ def test_a_missing_and_an_empty_variable_are_filled_in_one_rollout(
 
 
 def test_a_digest_in_the_variable_is_adopted_untouched(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B18."""
     digest = registry.publish(REPOSITORY, TAG)
     namespace.create(workload("web", [web_container(registry, DIGEST=digest)]))
     namespace.create(web_policy(web_set_env(registry)))
-    start_operator()
 
     found = wait_recorded(namespace, digest)
 
@@ -91,14 +90,13 @@ def test_a_digest_in_the_variable_is_adopted_untouched(
 
 
 def test_an_older_digest_in_the_variable_is_recorded_before_the_newer_is_asked(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B14, B18: or what could be gone back to would be lost."""
     older = registry.publish(REPOSITORY, TAG)
     newer = registry.publish(REPOSITORY, TAG, bad=True)
     namespace.create(workload("web", [web_container(registry, DIGEST=older)]))
     namespace.create(web_policy(web_set_env(registry)))
-    start_operator()
 
     wait_asked(namespace, newer)
 
@@ -152,7 +150,7 @@ FOREIGN = {
 
 
 def test_foreign_values_are_reported_and_left_alone_while_others_continue(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B18."""
     first = registry.publish(REPOSITORY, TAG)
@@ -163,7 +161,6 @@ def test_foreign_values_are_reported_and_left_alone_while_others_continue(
     namespace.create(foreign(registry))
     namespace.create(web_policy(*images, web_set_env(registry)))
     before = variables(namespace)
-    start_operator()
     wait_recorded(namespace, first)
     second = registry.publish(REPOSITORY, TAG)
     check(namespace)

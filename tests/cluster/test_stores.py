@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from cluster.conftest import StartOperator
 from cluster.story import (
     REPOSITORY,
     TAG,
@@ -36,15 +35,18 @@ from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.waiting import eventually
 
+pytestmark = pytest.mark.usefixtures("operator")
+
+
 FOREIGN_PREFIX = "refresher.example.com"
 KEEP = "example.com/keep"
 """A finalizer of somebody else."""
 
 
 @pytest.fixture
-def first(namespace: Namespace, registry: Registry, start_operator: StartOperator) -> str:
+def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, settled on the digest that this returns."""
-    return settle(namespace, registry, start_operator)
+    return settle(namespace, registry)
 
 
 @pytest.fixture
@@ -202,13 +204,10 @@ def test_a_target_that_is_created_again_with_its_annotations_goes_on_from_them(
     assert rollouts(namespace) == [None, second]
 
 
-def test_a_target_that_appears_later_is_picked_up(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
-) -> None:
+def test_a_target_that_appears_later_is_picked_up(namespace: Namespace, registry: Registry) -> None:
     """B25."""
     digest = registry.publish(REPOSITORY, TAG)
     namespace.create(web_policy(web_restart(registry), interval="10s"))
-    start_operator()
     wait_ready(namespace, status="False", reason="TargetNotFound")
 
     namespace.create(web(registry))
@@ -237,7 +236,7 @@ def test_a_target_that_is_being_deleted_is_left_alone(
 
 
 def test_a_target_of_another_tool_is_taken_over_without_a_restart(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B22: its record is under a prefix of its own, and is kept up to date there."""
     first = registry.publish(REPOSITORY, TAG)
@@ -245,7 +244,6 @@ def test_a_target_of_another_tool_is_taken_over_without_a_restart(
     manifest["metadata"]["annotations"] = {record_annotation(FOREIGN_PREFIX, "web"): first}
     namespace.create(manifest)
     namespace.create(web_policy(web_restart(registry), annotationPrefix=FOREIGN_PREFIX))
-    start_operator()
     wait_recorded(namespace, first)
     assert rollouts(namespace) == [None]
 
@@ -259,7 +257,7 @@ def test_a_target_of_another_tool_is_taken_over_without_a_restart(
 
 
 def test_a_move_since_the_record_of_another_tool_is_acted_on(
-    namespace: Namespace, registry: Registry, start_operator: StartOperator
+    namespace: Namespace, registry: Registry
 ) -> None:
     """B22."""
     first = registry.publish(REPOSITORY, TAG)
@@ -268,7 +266,6 @@ def test_a_move_since_the_record_of_another_tool_is_acted_on(
     manifest["metadata"]["annotations"] = {record_annotation(FOREIGN_PREFIX, "web"): first}
     namespace.create(manifest)
     namespace.create(web_policy(web_restart(registry), annotationPrefix=FOREIGN_PREFIX))
-    start_operator()
 
     wait_recorded(namespace, second)
 
