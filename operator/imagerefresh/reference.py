@@ -13,7 +13,7 @@ from functools import lru_cache
 DOCKER_HUB = "docker.io"
 
 # Docker Hub goes by several names. All mean the same images, credentials and limits.
-_DOCKER_HUB_NAMES = frozenset(
+DOCKER_HUB_NAMES = frozenset(
     {DOCKER_HUB, "index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"}
 )
 
@@ -136,7 +136,7 @@ def _normal_host(text: str) -> str:
     if len(text) > _MAX_HOST:
         raise InvalidReference(f"the registry host is longer than {_MAX_HOST} characters")
     host, port = _split_port(text)
-    if host in _DOCKER_HUB_NAMES and port in (None, 443):
+    if host in DOCKER_HUB_NAMES and port in (None, 443):
         return DOCKER_HUB
     # Registries on this machine are spoken to in plain http, all others over TLS.
     default_port = 80 if is_loopback(host) else 443

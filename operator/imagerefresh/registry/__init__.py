@@ -5,6 +5,8 @@ are all that the rest of the operator uses.
 """
 
 from imagerefresh.registry.client import RegistryClient
+from imagerefresh.registry.dockerconfig import DockerConfig, read_docker_config
+from imagerefresh.registry.keyring import Keyring
 from imagerefresh.registry.outcomes import (
     Credential,
     RegistrySettings,
@@ -17,6 +19,8 @@ from imagerefresh.registry.outcomes import (
 
 __all__ = [
     "Credential",
+    "DockerConfig",
+    "Keyring",
     "RegistryClient",
     "RegistrySettings",
     "RequestHook",
@@ -24,4 +28,5 @@ __all__ = [
     "Resolved",
     "Trouble",
     "TroubleReason",
+    "read_docker_config",
 ]

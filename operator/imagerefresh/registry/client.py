@@ -180,7 +180,8 @@ def _trouble(reference: Reference, error: RegistryError, rejected: tuple[str, ..
     said = f" ({error.text})" if error.text else ""
     advice = "check the name and the tag"
     if rejected:
-        advice += f", and the credentials of {', '.join(rejected)}, which were refused"
+        named = ", ".join(dict.fromkeys(rejected))
+        advice += f", and the credentials of {named}, which were refused"
     else:
         advice += "; a private image needs a pull secret"
     message = f"{reference}: no such image, or no permission to read it{said}; {advice}"
