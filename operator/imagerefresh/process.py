@@ -12,6 +12,7 @@ from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.connection import Connection
 from imagerefresh.cluster.errors import ClusterError
 from imagerefresh.cluster.events import EventRecorder
+from imagerefresh.cluster.secrets import PullSecrets
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.reconciler import Reconciler
 from imagerefresh.reconcile.telling import Teller
@@ -71,7 +72,8 @@ class Process:
             opened.push_async_callback(events.close, DRAIN)
             cluster = Cluster(connection)
             teller = Teller(cluster, events, metrics)
-            reconciler = Reconciler(cluster, TagWatch(registry), teller)
+            secrets = PullSecrets(connection)
+            reconciler = Reconciler(cluster, TagWatch(registry), teller, secrets)
             process = cls(metrics, connection, cluster, registry, events, reconciler)
             probes = ProbeServer(
                 healthy=process.is_healthy, ready=process.readiness, exposition=metrics.exposition

@@ -247,6 +247,11 @@ class Reason(StrEnum):
         "The registry began to fail.",
         "See the image's message in the policy's status.",
     )
+    PullSecretTrouble = (
+        "PullSecretTrouble",
+        "A pull secret was refused by the registry, is missing, or can't be read or used.",
+        "Do what the note says; until then the image is read with the others, or without any.",
+    )
     RegistryRecovered = (
         "RegistryRecovered",
         "The registry answers again.",

@@ -143,6 +143,10 @@ class ImageStatus(ApiModel):
     """Time of a ProgressDeadlineExceeded that was already there when asking, and so is no verdict
     on what was asked.
     """
+    pull_secret_problem: Message | None = None
+    """What is wrong with the pull secrets for this image: which was refused by the registry, is
+    missing, or can't be read or used. The others are used all the same.
+    """
     mutation: Text | None = None
     """Mark of a write that an admission webhook changed, and that is not repeated."""
 

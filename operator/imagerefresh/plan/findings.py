@@ -46,5 +46,7 @@ class Findings:
     troubles: Mapping[str, Trouble] = field(default_factory=dict)
     troubles_told: frozenset[str] = frozenset()
     """Images whose trouble was told before."""
+    complaints: Mapping[str, str] = field(default_factory=dict)
+    """What is wrong with the pull secrets, "" for nothing, where that was found out."""
     last_check: float | None = None
     next_check: float | None = None

@@ -37,6 +37,8 @@ def describe_image(found: Findings, image: Image) -> ImageStatus:
     if found.view or entry.reference == reference:
         latest = entry.latest if entry.reference == reference else None
         entry = entry.model_copy(update={"latest": found.latest.get(image.name, latest)})
+    complaint = found.complaints.get(image.name, entry.pull_secret_problem) or None
+    entry = entry.model_copy(update={"pull_secret_problem": complaint})
     if found.spec and found.spec.suspend:
         return entry
     if image.pinned:
@@ -44,6 +46,7 @@ def describe_image(found: Findings, image: Image) -> ImageStatus:
             "state": ImageState.PINNED,
             "reason": Reason.Pinned,
             "message": "pinned: never polled, never acted on",
+            "pull_secret_problem": None,
         }
         return entry.model_copy(update=pinned)
     if entry.state is ImageState.PINNED:
@@ -74,6 +77,12 @@ def describe_image(found: Findings, image: Image) -> ImageStatus:
         return entry.model_copy(update={"message": both}) if found.view else entry
     told = {"reason": trouble.problem.reason, "message": cut_message(trouble.problem.message)}
     return entry.model_copy(update=told)
+
+
+def tell_image(image: ImageStatus) -> str:
+    """What is the matter with an image, in a sentence."""
+    also = f"{ALSO}{image.pull_secret_problem}" if image.pull_secret_problem else ""
+    return f"{image.name}: {image.message}{also}"
 
 
 def _stand(

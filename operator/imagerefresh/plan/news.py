@@ -42,13 +42,7 @@ def _of_image(found: Findings, before: ImageStatus, after: ImageStatus) -> Itera
         and after.latest != before.latest
     ):
         yield News(Reason.Moved, "Polled", f"{what} moved from {before.latest} to {after.latest}")
-    was_troubled = before.reason in TROUBLES or after.name in found.troubles_told
-    trouble = found.troubles.get(after.name)
-    if trouble and not was_troubled:
-        told = f"{what}: {trouble.problem.message}"
-        yield News(Reason.RegistryTrouble, "Polled", told, is_warning=True)
-    if was_troubled and not trouble:
-        yield News(Reason.RegistryRecovered, "Polled", f"{what} can be resolved again")
+    yield from _of_registry(found, before, after)
     outcome = found.plan.outcomes.get(after.name) if found.plan else None
     match outcome.step if outcome else Step.NOTHING:
         case Step.ASK:
@@ -67,6 +61,21 @@ def _of_image(found: Findings, before: ImageStatus, after: ImageStatus) -> Itera
             yield News(Reason.DriftCorrected, "SetBack", f"{what}: set back to {after.asked}")
         case _:
             pass
+
+
+def _of_registry(found: Findings, before: ImageStatus, after: ImageStatus) -> Iterator[News]:
+    """Trouble with the registry, when it begins and ends, and with pull secrets."""
+    what = f"{after.name} ({after.reference})"
+    was_troubled = before.reason in TROUBLES or after.name in found.troubles_told
+    trouble = found.troubles.get(after.name)
+    if trouble and not was_troubled:
+        told = f"{what}: {trouble.problem.message}"
+        yield News(Reason.RegistryTrouble, "Polled", told, is_warning=True)
+    if was_troubled and not trouble:
+        yield News(Reason.RegistryRecovered, "Polled", f"{what} can be resolved again")
+    if after.pull_secret_problem not in (None, before.pull_secret_problem):
+        told = f"{what}: {after.pull_secret_problem}"
+        yield News(Reason.PullSecretTrouble, "Polled", told, is_warning=True)
 
 
 def _of_policy(before: Status, after: Status) -> Iterator[News]:

@@ -16,7 +16,7 @@ from imagerefresh.api.status import Condition, ConditionType, ImageState, ImageS
 from imagerefresh.api.timestamps import parse_timestamp, timestamp
 from imagerefresh.plan.findings import Findings, Trouble
 from imagerefresh.plan.health import Verdict
-from imagerefresh.plan.image_summary import TROUBLES, describe_image
+from imagerefresh.plan.image_summary import TROUBLES, describe_image, tell_image
 from imagerefresh.plan.progress import to_status
 
 REFRESH_AGE = timedelta(hours=1)
@@ -288,7 +288,7 @@ def _unwell(found: Findings, _: Sequence[ImageStatus]) -> _Verdict | None:
 
 
 def _tell(images: Sequence[ImageStatus]) -> str:
-    return "; ".join(f"{image.name}: {image.message}" for image in images)
+    return "; ".join(map(tell_image, images))
 
 
 def _tell_current(images: Sequence[ImageStatus]) -> str:

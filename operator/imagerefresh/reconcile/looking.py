@@ -4,13 +4,14 @@ B9).
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from imagerefresh.api.policy import ActionType, Image, Spec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ImageStatus, Status
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.template import Problem
+from imagerefresh.reconcile.keys import Keys, resolve
 from imagerefresh.reconcile.track import Answer, Track
 from imagerefresh.registry import RegistryClient, Resolved
 from imagerefresh.registry import Trouble as RegistryTrouble
@@ -39,21 +40,28 @@ class TagWatch:
         """
         images = [image for image in spec.images if image.name in wanted]
         found = await asyncio.gather(
-            *(self._resolve(image, _entry(before, image), wanted[image.name]) for image in images)
+            *(
+                self._resolve(spec, image, _entry(before, image), wanted[image.name], track.keys)
+                for image in images
+            )
         )
         for image, answer in zip(images, found, strict=True):
             earlier = track.earlier_turns(image.name, before)
             track.answers[image.name] = _counted(answer, earlier + 1 if is_turn else earlier)
 
-    async def _resolve(self, image: Image, known: ImageStatus, fresh_since: float) -> Answer:
+    async def _resolve(
+        self, spec: Spec, image: Image, known: ImageStatus, fresh_since: float, keys: Keys | None
+    ) -> Answer:
         reference = image.reference
-        found = await self.registry.resolve(reference, fresh_since=fresh_since)
+        reply = await resolve(self.registry, keys, spec, reference, fresh_since)
+        found, complaint = reply.answer, reply.complaint
         if isinstance(found, Resolved) and _has_moved(image, known, found):
             # Once after a move: what can't run is shown and never asked (B5).
-            found = await self.registry.inspect(reference, found.digest) or found
+            digest, credentials = found.digest, reply.credentials
+            found = await self.registry.inspect(reference, digest, credentials) or found
         if isinstance(found, RegistryTrouble):
-            return Answer(str(reference), fresh_since, trouble=_trouble(found))
-        return Answer(str(reference), found.sent_at, latest=found.digest)
+            return Answer(str(reference), fresh_since, trouble=_trouble(found), complaint=complaint)
+        return Answer(str(reference), found.sent_at, latest=found.digest, complaint=complaint)
 
 
 def _has_moved(image: Image, known: ImageStatus, found: Resolved) -> bool:
@@ -67,7 +75,7 @@ def _counted(answer: Answer, turns: int) -> Answer:
     if answer.trouble is None:
         return answer
     trouble = Trouble(answer.trouble.problem, answer.trouble.is_transient, turns)
-    return Answer(answer.reference, answer.sent_at, trouble=trouble)
+    return replace(answer, trouble=trouble)
 
 
 def _trouble(found: RegistryTrouble) -> Trouble:

@@ -6,9 +6,11 @@ Almost all turns are this, so it is kept apart from a run, and cheap: a run woul
 from collections.abc import Callable
 
 from imagerefresh.api.timestamps import parse_timestamp
+from imagerefresh.cluster.errors import ClusterError
 from imagerefresh.plan.due import is_settled, latest_turn
 from imagerefresh.plan.image_summary import TROUBLES
 from imagerefresh.plan.summary import REFRESH_AGE, is_in_flight, is_ready
+from imagerefresh.reconcile.keys import resolve
 from imagerefresh.reconcile.run import Run
 from imagerefresh.reconcile.track import QuietSpell, Track
 from imagerefresh.registry import RegistryClient, Resolved
@@ -26,7 +28,7 @@ def quiet_spell(run: Run, quiet_look: float) -> QuietSpell | None:
     if track.target_seen is None or checked is None:
         return None
     entries = {entry.name: entry for entry in status.images}
-    digests = {}
+    digests, complaints = {}, {}
     for image in run.spec.images:
         if image.pinned:
             continue
@@ -34,9 +36,10 @@ def quiet_spell(run: Run, quiet_look: float) -> QuietSpell | None:
         if entry is None or entry.latest is None or entry.reason in TROUBLES:
             return None
         digests[image.name] = entry.latest
+        complaints[image.name] = entry.pull_secret_problem or ""
     told_until = run.began + (checked - run.now + REFRESH_AGE).total_seconds()
     until = min(track.target_seen + quiet_look, told_until)
-    return QuietSpell(run.spec, digests, until, run.policy)
+    return QuietSpell(run.spec, digests, until, run.policy, complaints)
 
 
 async def pass_quietly(
@@ -51,8 +54,14 @@ async def pass_quietly(
         turn = latest_turn(spell.spec, str(image.reference), wall)
         if digest is None or track.looked.get(image.name) == turn:
             continue
-        found = await registry.resolve(image.reference, fresh_since=began - (wall - turn))
-        if not isinstance(found, Resolved) or found.digest != digest:
+        fresh_since = began - (wall - turn)
+        try:
+            reply = await resolve(registry, track.keys, spell.spec, image.reference, fresh_since)
+        except ClusterError:
+            return False  # a run meets it, too, and knows what to do about it
+        if not isinstance(reply.answer, Resolved) or reply.answer.digest != digest:
+            return False
+        if reply.complaint != spell.complaints.get(image.name, ""):
             return False
         track.looked[image.name] = turn
         track.last_check = wall

@@ -19,8 +19,9 @@ from imagerefresh.api.status import Status
 from imagerefresh.api.timestamps import parse_timestamp
 from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.errors import Conflict, NotFound, Refused
+from imagerefresh.cluster.secrets import PullSecrets
 from imagerefresh.plan.decide import Plan, decide
-from imagerefresh.plan.due import due_images, is_settled, latest_turn
+from imagerefresh.plan.due import due_images, latest_turn
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.health import judge
 from imagerefresh.plan.news import transitions
@@ -33,6 +34,7 @@ from imagerefresh.plan.summary import (
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import View
 from imagerefresh.reconcile.acting import PolicyChanged, PolicyGone, WriteRefused, patch_target
+from imagerefresh.reconcile.keys import Keys
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.quiet import pass_quietly, quiet_spell
 from imagerefresh.reconcile.run import Run
@@ -62,6 +64,7 @@ class Reconciler:
     cluster: Cluster
     tags: TagWatch
     teller: Teller
+    secrets: PullSecrets
     wall_clock: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
     _known: set[str] = field(default_factory=set)
@@ -95,9 +98,10 @@ class Reconciler:
             return await self._tell(policy, track, before, run.found())
         async with self._lock(policy, spec):
             track.meet(spec, before, wall)
-            # The target first: what the tags then say is fresh enough to record by (B14). A
-            # settled policy has nothing to record, and may not need its target at all.
-            sight = None if is_settled(before) else await self._look_at_target(run)
+            track.keys = track.keys or Keys(self.secrets, policy["metadata"]["namespace"])
+            # The target first: it names pull secrets, and what the tags then say is fresh enough to
+            # record by (B14).
+            sight = await self._look_at_target(run)
             await self._look_at_tags(run)
             await self._bring_further(run, sight)
             track.quiet = quiet_spell(run, self._quiet_look(policy))
@@ -187,6 +191,8 @@ class Reconciler:
             run.track.target_seen = self.monotonic()
         if target["metadata"].get("deletionTimestamp"):
             return Problem(Reason.TargetDeleting, f"{ref.kind} {ref.name} is being deleted")
+        if run.track.keys:
+            run.track.keys.learn(target)
         return Sight(target, judge(target), run.track.target_seen)
 
     async def _decide(self, run: Run, sight: Sight) -> tuple[View, Plan]:

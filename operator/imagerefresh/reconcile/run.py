@@ -62,7 +62,7 @@ class Run:
 
     def found(self, **found: Any) -> Findings:
         """What the run has come to know, to be told."""
-        latest, troubles = {}, {}
+        latest, troubles, complaints = {}, {}, {}
         for image in self.spec.images:
             answer = self.track.answers.get(image.name)
             if answer and answer.reference == str(image.reference):
@@ -70,6 +70,8 @@ class Run:
                     latest[image.name] = answer.latest
                 if answer.trouble:
                     troubles[image.name] = answer.trouble
+                if answer.complaint is not None:
+                    complaints[image.name] = answer.complaint
             elif trouble := self.track.stored_trouble(image.name, self.before):
                 troubles[image.name] = trouble
         return Findings(
@@ -82,6 +84,7 @@ class Run:
             latest=latest,
             troubles=troubles,
             troubles_told=self.track.troubles_told,
+            complaints=complaints,
             last_check=self.track.last_check,
             next_check=next_check(self.spec, self.wall),
             **found,

@@ -17,6 +17,7 @@ from imagerefresh.plan.progress import Progress
 from imagerefresh.plan.summary import TROUBLE_TURNS
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import Mutation
+from imagerefresh.reconcile.keys import Keys
 
 FIRST_BACKOFF = 10.0
 LONGEST_BACKOFF = 600.0
@@ -33,11 +34,14 @@ class Answer:
     sent_at: float
     latest: str | None = None
     trouble: Trouble | None = None
+    complaint: str | None = ""
+    """What is wrong with the pull secrets; None if this answer does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuietSpell:
-    """While nothing happens to a policy: what its tags serve, by image name.
+    """While nothing happens to a policy: what its tags serve, and what is told of its pull secrets,
+    by image name.
 
     `until` is the monotonic time from which a turn has to look at more than the tags.
     """
@@ -47,6 +51,7 @@ class QuietSpell:
     until: float
     policy: Mapping[str, Any]
     """The object that the spell was found for; another one may ask for something."""
+    complaints: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -72,6 +77,8 @@ class Track:
     """Writes that admission changed, by image name."""
     target_seen: float | None = None
     """Monotonic time of the last look at the target."""
+    keys: Keys | None = None
+    """The pull secrets; none are known before the first run."""
     not_before: float = 0.0
     """Monotonic time before which the API server is left alone with writes of this policy."""
     refusals: int = 0
