@@ -15,7 +15,7 @@ from testbed.installation import install_cluster_part, install_operator_part
 from testbed.namespace import Namespace
 from testbed.operator_process import OperatorProcess
 from testbed.proxy import TcpProxy
-from testbed.registry import Registry
+from testbed.registry import ROBOT, Registry
 
 _LOG_TAIL = 20_000  # characters
 
@@ -83,6 +83,13 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 @pytest.fixture
 def second_registry(tmp_path: Path) -> Iterator[Registry]:
     with Registry(tmp_path, "second-registry") as registry:
+        yield registry
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Iterator[Registry]:
+    """A registry that lets nobody in but ROBOT."""
+    with Registry(tmp_path, "private-registry", login=ROBOT) as registry:
         yield registry
 
 

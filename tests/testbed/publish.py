@@ -1,5 +1,6 @@
 """Publishes images by the plain PUTs of the distribution specification."""
 
+import base64
 import http.client
 import json
 import uuid
@@ -29,7 +30,8 @@ def publish(
     docker: bool = False,
     bad: bool = False,
 ) -> str:
-    """Publish an image on the registry at "host:port" and return the digest that the tag has now.
+    """Publish an image on the registry at "host:port", or "user:password@host:port", and return the
+    digest that the tag has now.
 
     The same `label` (and other arguments) gives the same digest again, none a new one. See
     images.image for the rest.
@@ -87,7 +89,9 @@ def read_manifest(registry: str, repository: str, reference: str) -> Manifest:
 
 class _Repository:
     def __init__(self, registry: str, repository: str) -> None:
-        self._connection = http.client.HTTPConnection(registry, timeout=30)
+        login, _, address = registry.rpartition("@")
+        self._login = base64.b64encode(login.encode()).decode()
+        self._connection = http.client.HTTPConnection(address, timeout=30)
         self._root = f"/v2/{repository}/"
 
     def __enter__(self) -> Self:
@@ -107,7 +111,8 @@ class _Repository:
     ) -> tuple[http.client.HTTPResponse, bytes]:
         """Send a request; `target` is relative to the repository or begins with a slash."""
         url = target if target.startswith("/") else self._root + target
-        self._connection.request(method, url, body, headers or {})
+        authorization = {"Authorization": f"Basic {self._login}"} if self._login else {}
+        self._connection.request(method, url, body, authorization | (headers or {}))
         with self._connection.getresponse() as answer:
             data = answer.read()
         if answer.status != expect:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -20,18 +21,40 @@ _CONFIGURATION = {
 }
 
 
+@dataclass(frozen=True)
+class Login:
+    """A user of a registry; the hash is bcrypt's."""
+
+    username: str
+    password: str
+    password_hash: str
+
+
+ROBOT = Login(
+    "robot",
+    "s3cr3t-Of-Robot",
+    "$2b$04$imagerefreshtestbed.Oub3seYTHBeZ4I6QlvAIoMhS5/zjnnflq",
+)
+
+
 class Registry:
-    """One registry: plain http, open to all, deletes allowed, on a loopback port of its own.
+    """One registry: plain http, deletes allowed, on a loopback port of its own. It is open to all,
+    or with `login` to nobody else.
 
     `address` ("host:port") is that of its `front`, which counts requests and can be told to fail;
     the methods here go to the registry itself (`upstream`), so they are never counted and never
     fail.
     """
 
-    def __init__(self, folder: Path, name: str = "registry") -> None:
+    def __init__(self, folder: Path, name: str = "registry", *, login: Login | None = None) -> None:
         """Start it; its log goes to `folder`/`name`.log."""
         configuration = folder / f"{name}.yaml"
-        configuration.write_text(json.dumps(_CONFIGURATION))
+        settings: Manifest = dict(_CONFIGURATION)
+        if login:
+            passwords = folder / f"{name}.htpasswd"
+            passwords.write_text(f"{login.username}:{login.password_hash}\n")
+            settings["auth"] = {"htpasswd": {"realm": "test bed", "path": str(passwords)}}
+        configuration.write_text(json.dumps(settings))
         self._child = Child(
             [str(build.tools()["registry"]), "serve", str(configuration)],
             log=folder / f"{name}.log",
@@ -39,8 +62,10 @@ class Registry:
         try:
             match = self._child.wait_ready(lambda: _LISTENING.search(self._child.output()))
             assert match is not None
-            self.upstream = match.group(1)
-            self.front = RegistryFront(self.upstream)
+            address = match.group(1)
+            prefix = f"{login.username}:{login.password}@" if login else ""
+            self.upstream = f"{prefix}{address}"
+            self.front = RegistryFront(address)
         except BaseException:
             self._child.kill()
             raise
