@@ -1,4 +1,4 @@
-"""Manners towards each host: so many requests at once, and silence while it asks for silence.
+"""Manners towards each host: so many requests at once and in a second, silence when it asks for it.
 
 All callers share one `Hosts`, so that a 429 to one of them holds for every one (B9), and one slow
 or limiting host holds up no other. No HTTP in here.
@@ -8,8 +8,10 @@ import asyncio
 import math
 import random
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from imagerefresh.registry.bucket import DEFAULT_RATE, Bucket, Rate
 from imagerefresh.registry.outcomes import RegistryError, TroubleReason
 
 MIN_COOL_DOWN = 1.0
@@ -28,6 +30,7 @@ class Host:
     Attributes:
         name: host and port.
         slots: one is held by each request in flight.
+        bucket: one place in it is taken by each request.
         answers_head: it has answered 200 to a HEAD, so its 404 to one can be believed.
         head_refused_until: monotonic time until which HEAD is not tried again.
         failing: nothing has worked since its last failure, so a quick second try is not worth it.
@@ -35,6 +38,7 @@ class Host:
 
     name: str
     slots: asyncio.Semaphore
+    bucket: Bucket
     answers_head: bool = False
     head_refused_until: float = 0.0
     failing: bool = False
@@ -108,9 +112,18 @@ class Host:
 class Hosts:
     """The hosts that were spoken to; the least recently used are forgotten when they are many."""
 
-    def __init__(self, concurrency: int) -> None:
+    def __init__(
+        self, concurrency: int, rate_of: Callable[[str], Rate] = lambda _: DEFAULT_RATE
+    ) -> None:
         self._concurrency = concurrency
+        self._rate_of = rate_of
         self._hosts: OrderedDict[str, Host] = OrderedDict()
+
+    def set_rates(self, rate_of: Callable[[str], Rate]) -> None:
+        """Limit each host, by name and port, to another rate from now on."""
+        self._rate_of = rate_of
+        for host in self._hosts.values():
+            host.bucket.rate = rate_of(host.name)
 
     def get(self, name: str, now: float) -> Host:
         """Return what is known about a host, by name and port."""
@@ -122,5 +135,6 @@ class Hosts:
             oldest = next((h for h in self._hosts.values() if h.forgettable(now)), None)
             if oldest is not None:
                 del self._hosts[oldest.name]
-        host = self._hosts[name] = Host(name, asyncio.Semaphore(self._concurrency))
+        slots, bucket = asyncio.Semaphore(self._concurrency), Bucket(self._rate_of(name))
+        host = self._hosts[name] = Host(name, slots, bucket)
         return host

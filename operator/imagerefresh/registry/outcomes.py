@@ -127,6 +127,8 @@ class RequestRecord:
         status: the HTTP status, or None if none came.
         cause: why there is no complete answer, such as "connection refused"; None if there is.
         seconds: from sending until the answer was read.
+        path: of the address, without the query.
+        limits: names in lower case and values of the headers that tell about rate limits.
     """
 
     method: str
@@ -134,6 +136,8 @@ class RequestRecord:
     status: int | None
     cause: str | None
     seconds: float
+    path: str = ""
+    limits: tuple[tuple[str, str], ...] = ()
 
 
 RequestHook = Callable[[RequestRecord], None]

@@ -103,6 +103,7 @@ class Transport:
         queued_at = time.monotonic()
         host = self.hosts.get(host_port(request.url), queued_at)
         host.check(queued_at, queued_at)
+        await _turn(host, queued_at)
         async with host.slots:
             now = time.monotonic()
             host.check(now, queued_at)
@@ -118,6 +119,18 @@ class Transport:
         _raise_for_limits(host, answer)
         host.answered()
         return answer
+
+
+async def _turn(host: Host, now: float) -> None:
+    """Wait until the host's rate allows one more request."""
+    wait = host.bucket.take(now)
+    if wait <= 0:
+        return
+    try:
+        await asyncio.sleep(wait)
+    except asyncio.CancelledError:
+        host.bucket.give_back()
+        raise
 
 
 class _TemporaryError(Exception):

@@ -17,6 +17,7 @@ from yarl import URL
 from imagerefresh.reference import is_loopback
 from imagerefresh.registry import causes
 from imagerefresh.registry.addresses import GuardedResolver, RefusedAddressError, check_host
+from imagerefresh.registry.limit_headers import limit_headers
 from imagerefresh.registry.outcomes import (
     RegistryError,
     RegistrySettings,
@@ -138,6 +139,7 @@ class Wire:
             raise NoAnswerError("the operator is stopping", worth_a_retry=False)
         status: int | None = None
         cause: str | None = "cancelled"
+        limits: tuple[tuple[str, str], ...] = ()
         try:
             async with self._open_session().request(
                 request.method,
@@ -148,6 +150,7 @@ class Wire:
                 timeout=self._times if seconds is None else self._times_within(seconds),
             ) as response:
                 status = response.status
+                limits = limit_headers(response.headers)
                 body = b"" if request.method == "HEAD" else await _read(response, request.max_body)
                 cause = None
                 return Answer(status, response.headers, body, request.url, sent_at)
@@ -164,8 +167,10 @@ class Wire:
         finally:
             if self._on_request is not None:
                 took = time.monotonic() - sent_at
-                host = host_port(request.url)
-                self._on_request(RequestRecord(request.method, host, status, cause, took))
+                host, path = host_port(request.url), request.url.raw_path
+                self._on_request(
+                    RequestRecord(request.method, host, status, cause, took, path, limits)
+                )
 
     def _times_within(self, seconds: float) -> aiohttp.ClientTimeout:
         return aiohttp.ClientTimeout(
