@@ -7,7 +7,6 @@ import socket
 from dataclasses import dataclass, field
 from typing import Self
 
-from imagerefresh import __version__
 from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.connection import Connection
 from imagerefresh.cluster.errors import ClusterError
@@ -16,7 +15,8 @@ from imagerefresh.cluster.secrets import PullSecrets
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.reconciler import Reconciler
 from imagerefresh.reconcile.telling import Teller
-from imagerefresh.registry import RegistryClient, RegistrySettings, RequestRecord
+from imagerefresh.registries import registry_client
+from imagerefresh.registry import RegistryClient, RequestRecord
 from imagerefresh.settings import LogFormat, Settings
 from imagerefresh.telemetry import logs
 from imagerefresh.telemetry.metrics import Metrics
@@ -60,11 +60,8 @@ class Process:
             metrics = Metrics()
             connection = await Connection.open(on_request=metrics.api_request)
             opened.push_async_callback(connection.close)
-            registry = RegistryClient(
-                RegistrySettings(
-                    user_agent=f"imagerefresh/{__version__}",
-                    allow_insecure_loopback=settings.allow_insecure_registries,
-                ),
+            registry = registry_client(
+                settings,
                 on_request=lambda record: metrics.registry_request(record.host, _outcome(record)),
             )
             opened.push_async_callback(registry.close)

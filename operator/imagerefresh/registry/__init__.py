@@ -9,6 +9,7 @@ from imagerefresh.registry.dockerconfig import DockerConfig, read_docker_config
 from imagerefresh.registry.keyring import Keyring
 from imagerefresh.registry.outcomes import (
     Credential,
+    Manifest,
     RegistrySettings,
     RequestHook,
     RequestRecord,
@@ -21,6 +22,7 @@ __all__ = [
     "Credential",
     "DockerConfig",
     "Keyring",
+    "Manifest",
     "RegistryClient",
     "RegistrySettings",
     "RequestHook",

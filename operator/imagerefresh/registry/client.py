@@ -15,10 +15,11 @@ from imagerefresh.registry import manifests
 from imagerefresh.registry.auth import Authenticator
 from imagerefresh.registry.flights import Flights, Sent
 from imagerefresh.registry.login import ANONYMOUS, Login, login_for
-from imagerefresh.registry.lookup import Lookup, Manifest
+from imagerefresh.registry.lookup import Lookup
 from imagerefresh.registry.outcomes import (
     Credential,
     DeniedError,
+    Manifest,
     NotFoundError,
     RegistryError,
     RegistrySettings,
@@ -97,6 +98,23 @@ class RegistryClient:
             _key(pinned, logins), -math.inf, lambda sent: self._inspect(pinned, logins, sent)
         )
 
+    async def fetch(
+        self, reference: Reference, digest: str, credentials: Sequence[Credential] = ()
+    ) -> Manifest | Trouble:
+        """Get a manifest by digest, for people who want to see what is in it.
+
+        It is not kept, but `inspect` needs no request for it any more. Arguments as there.
+        """
+        pinned = _pinned(reference, digest)
+        logins = [login_for(credential) for credential in credentials]
+        found, rejected, _ = await _with_each(
+            logins, lambda login: self._lookup.fetch(pinned, login, Sent())
+        )
+        if isinstance(found, RegistryError):
+            return _trouble(pinned, found, rejected)
+        self._inspected.put(_key(pinned, logins), found.sent_at, _verdict(pinned, found))
+        return found
+
     async def _resolve(
         self, reference: Reference, logins: Sequence[Login], sent: Sent
     ) -> Resolved | Trouble:
@@ -112,15 +130,15 @@ class RegistryClient:
             )
             return Resolved(found.digest, found.media_type, found.sent_at)
 
-        found, rejected = await _with_each(logins, find)
+        found, rejected, used = await _with_each(logins, find)
         if isinstance(found, RegistryError):
             return _trouble(reference, found, rejected)
-        return replace(found, rejected=rejected) if rejected else found
+        return replace(found, rejected=rejected, used=used) if rejected or used else found
 
     async def _inspect(
         self, pinned: Reference, logins: Sequence[Login], sent: Sent
     ) -> Trouble | None:
-        found, rejected = await _with_each(
+        found, rejected, _ = await _with_each(
             logins, lambda login: self._lookup.fetch(pinned, login, sent)
         )
         if isinstance(found, RegistryError):
@@ -130,26 +148,27 @@ class RegistryClient:
 
 async def _with_each(
     logins: Sequence[Login], ask: Callable[[Login], Awaitable[_T]]
-) -> tuple[_T | RegistryError, tuple[str, ...]]:
+) -> tuple[_T | RegistryError, tuple[str, ...], str]:
     """Try the logins in order, then none, until the registry does not refuse (B10).
 
-    Returns what was found or the last trouble, and the sources of the refused credentials.
+    Returns what was found or the last trouble, the sources of the refused credentials, and that of
+    the last one tried.
     """
     rejected: list[str] = []
     denial: DeniedError | None = None
     for login in (*logins, ANONYMOUS):
         try:
-            return await ask(login), tuple(rejected)
+            return await ask(login), tuple(rejected), login.source
         except NotFoundError as error:
-            return error, tuple(rejected)
+            return error, tuple(rejected), login.source
         except DeniedError as error:
             # The last word counts, unless only an earlier one explains anything.
             denial = error if error.text or denial is None else denial
             if login is not ANONYMOUS:
                 rejected.append(login.source)
         except RegistryError as error:
-            return error, tuple(rejected)
-    return denial or DeniedError(""), tuple(rejected)
+            return error, tuple(rejected), login.source
+    return denial or DeniedError(""), tuple(rejected), ""
 
 
 def _key(reference: Reference, logins: Sequence[Login]) -> _Key:

@@ -5,8 +5,6 @@ not to be had or not to be believed. One login at a time: who tries which is dec
 """
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from yarl import URL
@@ -17,7 +15,13 @@ from imagerefresh.registry.auth import Authenticator
 from imagerefresh.registry.error_text import oci_error_text
 from imagerefresh.registry.flights import Sent
 from imagerefresh.registry.login import Login
-from imagerefresh.registry.outcomes import DeniedError, NotFoundError, RegistryError, Resolved
+from imagerefresh.registry.outcomes import (
+    DeniedError,
+    Manifest,
+    NotFoundError,
+    RegistryError,
+    Resolved,
+)
 from imagerefresh.registry.transport import Transport
 from imagerefresh.registry.urls import host_port
 from imagerefresh.registry.wire import Answer, Request
@@ -32,16 +36,6 @@ _UNAUTHORIZED = 401
 _FORBIDDEN = 403
 _NOT_FOUND = 404
 _NO_HEAD = frozenset({400, 405, 501})
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """A manifest as the registry served it; the digest is that of the bytes."""
-
-    digest: str
-    media_type: str
-    document: Mapping[str, object]
-    sent_at: float
 
 
 class Lookup:

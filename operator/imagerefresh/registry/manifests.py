@@ -6,8 +6,10 @@ Pure: bytes and headers in, verdicts out. How they are fetched is the business o
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from imagerefresh.reference import is_digest
+from imagerefresh.registry.error_text import clean
 
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -20,10 +22,26 @@ ACCEPT = f"{OCI_INDEX}, {DOCKER_LIST}, {OCI_MANIFEST}, {DOCKER_MANIFEST}, */*;q=
 
 DIGEST_HEADER = "Docker-Content-Digest"
 MAX_SIZE = 4 * 1024 * 1024
+_MAX_CHILDREN = 1000
 
 _TYPES = frozenset({OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST})
 _SHAPES = frozenset({"manifests", "config", "fsLayers"})
 _CONFIG_SUFFIXES = (".container.image.v1+json", ".image.config.v1+json")
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """An entry of an index, its texts made fit for people.
+
+    Attributes:
+        platform: such as ``linux/arm64/v8``; "" if the index does not say.
+        digest: as the index says.
+        is_image: False for an attestation, a signature or another artifact.
+    """
+
+    platform: str
+    digest: str
+    is_image: bool
 
 
 def header_digest(headers: Mapping[str, str]) -> str | None:
@@ -84,6 +102,30 @@ def why_not_image(document: Mapping[str, object]) -> str | None:
     if "fsLayers" in document:
         return "an image in the obsolete schema 1 format"
     return "an artifact of another kind, not a container image"
+
+
+def children(document: Mapping[str, object]) -> list[Child]:
+    """Return the entries of an index, in its order; none for anything else."""
+    entries = document.get("manifests")
+    if not isinstance(entries, list):
+        return []
+    return [
+        Child(_platform(entry), _text(entry.get("digest")), _is_runnable(entry))
+        for entry in entries[:_MAX_CHILDREN]
+        if isinstance(entry, dict)
+    ]
+
+
+def _platform(entry: Mapping[str, object]) -> str:
+    platform = entry.get("platform")
+    if not isinstance(platform, dict):
+        return ""
+    parts = (_text(platform.get(key)) for key in ("os", "architecture", "variant"))
+    return "/".join(part for part in parts if part)
+
+
+def _text(value: object) -> str:
+    return clean(value) if isinstance(value, str) else ""
 
 
 def _is_manifest_type(value: object) -> bool:

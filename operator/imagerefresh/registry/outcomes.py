@@ -3,7 +3,7 @@
 No I/O and no decisions. Nothing in here shows a secret in its repr.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -31,12 +31,24 @@ class Resolved:
         sent_at: `time.monotonic()` when the request was sent that this answers.
         rejected: sources of the credentials that the registry refused before one was accepted
             (or none was needed), in the order in which they were tried (B10).
+        used: source of the credential that was accepted; "" if it came without one.
     """
 
     digest: str
     media_type: str
     sent_at: float
     rejected: tuple[str, ...] = ()
+    used: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest as the registry served it; the digest is that of the bytes."""
+
+    digest: str
+    media_type: str
+    document: Mapping[str, object]
+    sent_at: float
 
 
 @dataclass(frozen=True, slots=True)

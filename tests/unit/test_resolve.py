@@ -1,0 +1,199 @@
+"""`imagerefresh resolve`, against a scripted registry."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from imagerefresh.cli import main
+from imagerefresh.reference import parse
+from imagerefresh.registry import Credential, manifests
+from imagerefresh.resolve import as_json, as_text, look
+from imagerefresh.settings import Settings
+from unit.registry.scripted import (
+    INDEX,
+    Reply,
+    ScriptedRegistry,
+    digest_of,
+    manifest,
+    scripted_registry,
+    token,
+)
+
+INSECURE = Settings(allow_insecure_registries=True)
+CHILD = f"sha256:{'1' * 64}"
+ATTESTATION = f"sha256:{'2' * 64}"
+NO_IMAGE = "(no image: an attestation or another artifact)"
+ATTESTED = json.dumps(
+    {
+        "mediaType": manifests.OCI_INDEX,
+        "manifests": [
+            {
+                "mediaType": manifests.OCI_MANIFEST,
+                "digest": CHILD,
+                "platform": {"os": "linux", "architecture": "arm64", "variant": "v8"},
+            },
+            {
+                "mediaType": manifests.OCI_MANIFEST,
+                "digest": ATTESTATION,
+                "platform": {"os": "unknown", "architecture": "unknown"},
+                "annotations": {"vnd.docker.reference.type": "attestation-manifest"},
+            },
+        ],
+    }
+).encode()
+LIMITS = (("RateLimit-Remaining", "76;w=21600"),)
+
+
+@pytest.fixture
+async def registry() -> AsyncIterator[ScriptedRegistry]:
+    async with scripted_registry() as registry:
+        yield registry
+
+
+def serve(registry: ScriptedRegistry, body: bytes) -> str:
+    """Serve it under a tag, and return the reference."""
+    good = manifest(body)
+    registry.on_tag("HEAD", Reply(200, good.headers + LIMITS, body))
+    registry.on("GET", f"/v2/team/app/manifests/{digest_of(body)}", good)
+    return f"{registry.host}/team/app:prod"
+
+
+async def run(*arguments: str) -> int:
+    return await asyncio.to_thread(main, ["resolve", *arguments])
+
+
+@pytest.fixture
+def _insecure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IMAGEREFRESH_ALLOW_INSECURE_REGISTRIES", "true")
+
+
+@pytest.mark.usefixtures("_insecure")
+async def test_shows_what_the_operator_would_see(
+    registry: ScriptedRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image = serve(registry, ATTESTED)
+    assert await run(image) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:6] == [
+        f"image       {image}",
+        f"digest      {digest_of(ATTESTED)}",
+        f"media type  {manifests.OCI_INDEX}",
+        f"platforms   linux/arm64/v8    {CHILD}",
+        f"            unknown/unknown   {ATTESTATION}  {NO_IMAGE}",
+        "credential  none",
+    ]
+    assert lines[6].startswith(
+        f"requests    HEAD {registry.host}/v2/team/app/manifests/prod  200  "
+    )
+    assert lines[7].endswith(" s")
+    assert lines[8:] == [f"limits      {registry.host}  ratelimit-remaining: 76;w=21600"]
+    assert [seen.method for seen in registry.seen] == ["HEAD", "GET"]
+
+
+@pytest.mark.usefixtures("_insecure")
+async def test_the_same_as_json(
+    registry: ScriptedRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image = serve(registry, ATTESTED)
+    assert await run(image, "--output", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    requests = found.pop("requests")
+    assert found == {
+        "image": image,
+        "digest": digest_of(ATTESTED),
+        "mediaType": manifests.OCI_INDEX,
+        "platforms": [
+            {"platform": "linux/arm64/v8", "digest": CHILD, "isImage": True},
+            {"platform": "unknown/unknown", "digest": ATTESTATION, "isImage": False},
+        ],
+        "credential": None,
+        "rejected": [],
+        "trouble": None,
+    }
+    assert [(r["method"], r["status"], r["cause"]) for r in requests] == [
+        ("HEAD", 200, None),
+        ("GET", 200, None),
+    ]
+    assert requests[0]["limits"] == {"ratelimit-remaining": "76;w=21600"}
+
+
+@pytest.mark.usefixtures("_insecure")
+@pytest.mark.parametrize("output", ["text", "json"])
+async def test_a_missing_tag_is_exit_code_1_and_told(
+    registry: ScriptedRegistry, capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    assert await run(f"{registry.host}/team/app:gone", "--output", output) == 1
+    shown = capsys.readouterr().out
+    assert "ImageNotFoundOrDenied" in shown
+    assert "check the name and the tag" in shown
+    assert "404" in shown
+
+
+@pytest.mark.usefixtures("_insecure")
+async def test_what_is_no_image_is_exit_code_1_with_its_digest(
+    registry: ScriptedRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = json.dumps({"mediaType": manifests.OCI_INDEX, "manifests": []}).encode()
+    assert await run(serve(registry, body)) == 1
+    shown = capsys.readouterr().out
+    assert digest_of(body) in shown
+    assert "NotAnImage" in shown
+
+
+async def test_loopback_is_refused_without_the_setting(
+    registry: ScriptedRegistry, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """B28: as the operator does."""
+    assert await run(serve(registry, INDEX)) == 1
+    assert "RegistryMisconfigured" in capsys.readouterr().out
+    assert registry.seen == []
+
+
+async def test_a_bad_reference_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run("ghcr.io/Example/app") == 2
+    shown = capsys.readouterr()
+    assert "must be in lower case" in shown.err
+    assert shown.out == ""
+
+
+async def test_a_bad_setting_is_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("IMAGEREFRESH_ALLOW_INSECURE_REGISTRIES", "yes")
+    assert await run("ghcr.io/example/app") == 2
+    assert "IMAGEREFRESH_ALLOW_INSECURE_REGISTRIES" in capsys.readouterr().err
+
+
+async def test_names_the_credentials_and_shows_none(registry: ScriptedRegistry) -> None:
+    """B10."""
+    serve(registry, INDEX)
+    good = manifest(INDEX)
+    for method, path in (("HEAD", "prod"), ("GET", digest_of(INDEX))):
+        registry.on(
+            method,
+            f"/v2/team/app/manifests/{path}",
+            lambda seen: good if seen.authorization == "Bearer t0ken" else registry.bearer(),
+        )
+    registry.on(
+        "GET",
+        "/token",
+        lambda seen: (
+            token() if (seen.authorization or "").endswith("Z29vZDpzM2NyZXQ=") else Reply(401)
+        ),
+    )
+    credentials = (
+        Credential('secret "old"', username="old", password="s3cret"),
+        Credential('secret "good"', username="good", password="s3cret"),
+    )
+    found = await look(parse(f"{registry.host}/team/app:prod"), INSECURE, credentials)
+    assert found.resolved is not None
+    assert (found.resolved.used, found.rejected) == ('secret "good"', ('secret "old"',))
+    for shown in (as_text(found), as_json(found), repr(found)):
+        assert "s3cret" not in shown
+        assert "t0ken" not in shown
+        assert "Z29vZDpzM2NyZXQ" not in shown
+    assert 'credential  secret "good"' in as_text(found)
+    assert 'rejected    secret "old"' in as_text(found)
+    assert json.loads(as_json(found))["credential"] == 'secret "good"'
