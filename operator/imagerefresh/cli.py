@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from imagerefresh import __version__, handlers, resolve
 from imagerefresh.reference import InvalidReference, parse
+from imagerefresh.registries import Registries
+from imagerefresh.registry import InvalidConfigError
 from imagerefresh.settings import Settings, SettingsError
 
 NOT_FOUND = 1
@@ -35,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings.from_environment(os.environ)
         if given.command == "resolve":
             return resolve_image(given.image, given.output, settings)
-    except (SettingsError, InvalidReference) as error:
+        Registries.open(settings, lambda _: None)  # a bad file is told before anything starts
+    except (SettingsError, InvalidConfigError, InvalidReference) as error:
         print(error, file=sys.stderr)
         return USAGE_ERROR
     return run(settings)
@@ -48,7 +51,12 @@ def run(settings: Settings) -> int:
 
 
 def resolve_image(image: str, output: str, settings: Settings) -> int:
-    """Shows what an image reference stands for; raises InvalidReference."""
+    """Shows what an image reference stands for.
+
+    Raises:
+        InvalidReference: it is none.
+        InvalidConfigError: the registries file can't be used.
+    """
     found = asyncio.run(resolve.look(parse(image), settings))
     print(resolve.FORMATS[output](found))
     return 0 if found.trouble is None else NOT_FOUND

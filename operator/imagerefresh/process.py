@@ -15,7 +15,7 @@ from imagerefresh.cluster.secrets import PullSecrets
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.reconciler import Reconciler
 from imagerefresh.reconcile.telling import Teller
-from imagerefresh.registries import registry_client
+from imagerefresh.registries import Registries
 from imagerefresh.registry import RegistryClient, RequestRecord
 from imagerefresh.settings import LogFormat, Settings
 from imagerefresh.telemetry import logs
@@ -54,17 +54,20 @@ class Process:
         Raises:
             AddressError: the probes can't be served where the settings say.
             NotConfigured: no way to an API server is known.
+            InvalidConfigError: the registries file can't be used.
         """
         logs.configure(json_lines=settings.log_format is LogFormat.JSON, level=settings.log_level)
         async with contextlib.AsyncExitStack() as opened:
             metrics = Metrics()
             connection = await Connection.open(on_request=metrics.api_request)
             opened.push_async_callback(connection.close)
-            registry = registry_client(
+            registries = Registries.open(
                 settings,
                 on_request=lambda record: metrics.registry_request(record.host, _outcome(record)),
             )
-            opened.push_async_callback(registry.close)
+            opened.push_async_callback(registries.close)
+            registries.follow()
+            registry = registries.client
             events = EventRecorder(connection, socket.gethostname())
             opened.push_async_callback(events.close, DRAIN)
             cluster = Cluster(connection)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from imagerefresh.reference import Reference
-from imagerefresh.registries import registry_client
+from imagerefresh.registries import Registries
 from imagerefresh.registry import Credential, RegistryClient, RequestRecord, Resolved, Trouble
 from imagerefresh.registry.manifests import Child, children
 from imagerefresh.settings import Settings
@@ -43,13 +43,16 @@ class Look:
 async def look(
     reference: Reference, settings: Settings, credentials: Sequence[Credential] = ()
 ) -> Look:
-    """Resolves a tag, then gets what it stands for by digest; a digest alone is only got."""
+    """Resolves a reference, then gets what it stands for by digest.
+
+    Raises InvalidConfigError if the registries file can't be used.
+    """
     found = Look(reference)
-    client = registry_client(settings, found.requests.append)
+    registries = Registries.open(settings, found.requests.append)
     try:
-        await _ask(client, found, credentials)
+        await _ask(registries.client, found, credentials)
     finally:
-        await client.close()
+        await registries.close()
     return found
 
 

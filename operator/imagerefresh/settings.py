@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final, Self
 
 PREFIX: Final = "IMAGEREFRESH_"
@@ -59,9 +60,13 @@ class Settings:
     """IMAGEREFRESH_HTTP_ADDRESS: host:port where /healthz, /readyz and /metrics are served."""
 
     allow_insecure_registries: bool = False
-    """IMAGEREFRESH_ALLOW_INSECURE_REGISTRIES: true or false, whether plain http and registries on
-    loopback and link-local addresses may be used (B28). A setting of the process, since whoever
+    """IMAGEREFRESH_ALLOW_INSECURE_REGISTRIES: true or false, whether all registries on loopback
+    addresses may be used, in plain http too (B28). A setting of the process, since whoever
     writes a policy must not reach what listens on the node."""
+
+    registries_file: Path | None = None
+    """IMAGEREFRESH_REGISTRIES_FILE: path of a file that says more about registries: certificates,
+    proxies, mirrors, limits; see docs/registries.md. It is read again when it changes."""
 
     log_format: LogFormat = LogFormat.TEXT
     """IMAGEREFRESH_LOG_FORMAT: text or json."""
@@ -116,6 +121,13 @@ def _address(text: str) -> Address:
     return Address(host.strip("[]"), int(port))
 
 
+def _path(text: str) -> Path:
+    path = Path(text)
+    if not path.is_absolute():
+        raise ValueError(f"{text!r} is not an absolute path")
+    return path
+
+
 def _boolean(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ValueError(f"{text!r} is neither true nor false")
@@ -136,6 +148,7 @@ _PARSERS: Final[Mapping[str, Callable[[str], object]]] = {
     "NAMESPACES": _namespaces,
     "HTTP_ADDRESS": _address,
     "ALLOW_INSECURE_REGISTRIES": _boolean,
+    "REGISTRIES_FILE": _path,
     "LOG_FORMAT": _choice(LogFormat),
     "LOG_LEVEL": _choice(LogLevel),
 }

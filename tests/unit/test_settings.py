@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from imagerefresh.settings import (
@@ -22,6 +24,7 @@ def test_the_defaults_are_safe() -> None:
         namespaces=(),
         http_address=Address("0.0.0.0", 8080),  # noqa: S104
         allow_insecure_registries=False,
+        registries_file=None,
         log_format=LogFormat.TEXT,
         log_level=LogLevel.INFO,
     )
@@ -32,6 +35,7 @@ def test_every_variable_is_read() -> None:
         NAMESPACES="shop, bank ,shop,",
         HTTP_ADDRESS="127.0.0.1:0",
         ALLOW_INSECURE_REGISTRIES="True",
+        REGISTRIES_FILE="/etc/imagerefresh/registries.yaml",
         LOG_FORMAT="JSON",
         LOG_LEVEL="Debug",
     )
@@ -39,6 +43,7 @@ def test_every_variable_is_read() -> None:
         namespaces=("shop", "bank"),
         http_address=Address("127.0.0.1", 0),
         allow_insecure_registries=True,
+        registries_file=Path("/etc/imagerefresh/registries.yaml"),
         log_format=LogFormat.JSON,
         log_level=LogLevel.DEBUG,
     )

@@ -5,6 +5,8 @@ are all that the rest of the operator uses.
 """
 
 from imagerefresh.registry.client import RegistryClient
+from imagerefresh.registry.config_file import ConfigFile
+from imagerefresh.registry.config_text import InvalidConfigError
 from imagerefresh.registry.dockerconfig import DockerConfig, read_docker_config
 from imagerefresh.registry.keyring import Keyring
 from imagerefresh.registry.outcomes import (
@@ -17,10 +19,13 @@ from imagerefresh.registry.outcomes import (
     Trouble,
     TroubleReason,
 )
+from imagerefresh.registry.rules import Rules
 
 __all__ = [
+    "ConfigFile",
     "Credential",
     "DockerConfig",
+    "InvalidConfigError",
     "Keyring",
     "Manifest",
     "RegistryClient",
@@ -28,6 +33,7 @@ __all__ = [
     "RequestHook",
     "RequestRecord",
     "Resolved",
+    "Rules",
     "Trouble",
     "TroubleReason",
     "read_docker_config",

@@ -7,6 +7,7 @@ to, since a name alone proves nothing (B28). Private networks stay allowed: regi
 
 import ipaddress
 import socket
+from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
@@ -70,8 +71,9 @@ def check_host(host: str, *, allow_loopback: bool) -> None:
 class GuardedResolver(AbstractResolver):
     """A resolver whose answers hold only addresses that may be connected to."""
 
-    def __init__(self, *, allow_loopback: bool) -> None:
-        self._allow_loopback = allow_loopback
+    def __init__(self, allows_loopback: Callable[[str, int], bool]) -> None:
+        """Take the rule which hosts, by name and port, may lead to this machine."""
+        self._allows_loopback = allows_loopback
         self._inner: AbstractResolver = DefaultResolver()
 
     @override
@@ -83,7 +85,7 @@ class GuardedResolver(AbstractResolver):
         refused: RefusedAddressError | None = None
         for result in await self._inner.resolve(host, port, family):
             try:
-                check_address(result["host"], allow_loopback=self._allow_loopback)
+                check_address(result["host"], allow_loopback=self._allows_loopback(host, port))
             except RefusedAddressError as error:
                 refused = error
             else:

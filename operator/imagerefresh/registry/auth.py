@@ -15,7 +15,6 @@ from imagerefresh.registry.lru import LRU
 from imagerefresh.registry.outcomes import (
     DeniedError,
     RegistryError,
-    RegistrySettings,
     TroubleReason,
 )
 from imagerefresh.registry.realm import may_see_credentials, token_service
@@ -56,9 +55,8 @@ _BARE = _Authorization()
 class Authenticator:
     """Sends requests in the name of logins, and answers challenges."""
 
-    def __init__(self, transport: Transport, settings: RegistrySettings) -> None:
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._allow_loopback = settings.allow_insecure_loopback
         self._tokens = TokenSource(transport)
         # What each host last demanded: of all for a guess, and for each of our scopes.
         self._demands: LRU[str | tuple[str, str], _Basic | TokenScope] = LRU(_MAX_DEMANDS)
@@ -175,7 +173,9 @@ class Authenticator:
         realm = challenge.parameters.get("realm")
         if challenge.scheme != "bearer" or realm is None:
             return None
-        service_url = token_service(realm, url, allow_loopback=self._allow_loopback)
+        service_url = token_service(
+            realm, url, allows_plain_http=self._transport.rules.allows_plain_http
+        )
         asked = " ".join(challenge.parameters.get("scope", "").split())
         service = challenge.parameters.get("service", "")
         return TokenScope(host_port(url), service_url, service, asked or scope)
@@ -188,12 +188,16 @@ class Authenticator:
             return _Authorization(login.basic, demand)
         if login.registry_token:
             return _Authorization(f"Bearer {login.registry_token}", demand)
-        if login.has_secrets and not may_see_credentials(demand.service_url, url):
+        trusted = may_see_credentials(demand.service_url, url)
+        if login.has_secrets and not (
+            trusted or self._transport.rules.trusts(demand.service_url, url)
+        ):
             raise RegistryError(
                 TroubleReason.RegistryMisconfigured,
                 f"{host_port(url)} asks to send credentials to {host_port(demand.service_url)}, "
                 "which is not part of the same domain, so they were not sent; correct the realm "
-                "of the registry, or remove the pull secret if the image is public",
+                "of the registry, or remove the pull secret if the image is public, or have it "
+                "named under tokenServices in the operator's registries file",
             )
         token = await self._tokens.get(demand, login)
         return _Authorization(f"Bearer {token.value}", demand, token.value if token.used else "")

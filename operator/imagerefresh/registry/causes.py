@@ -51,13 +51,16 @@ def cause_of(error: BaseException) -> str:
     """Name the cause of a failed request; the error is one of `REQUEST_ERRORS`."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"TLS certificate not accepted{_verify_message(error.certificate_error)}"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy answers HTTP {error.status}"
     for kind, cause in _CAUSES:
         if isinstance(error, kind):
             return cause
+    at_proxy = "proxy: " if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
     if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno).lower()
+        return at_proxy + os.strerror(error.errno).lower()
     return "connection failed"
 
 

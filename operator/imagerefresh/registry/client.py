@@ -5,6 +5,7 @@ registry into a value. It asks nothing twice at a time, and nothing that a calle
 earlier answer for.
 """
 
+import contextlib
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from imagerefresh.registry.outcomes import (
     Trouble,
     TroubleReason,
 )
+from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.transport import Transport
 
 _MAX_ANSWERS = 8192
@@ -41,9 +43,14 @@ _Key = tuple[Reference, tuple[tuple[str, bytes], ...]]
 class RegistryClient:
     """Resolves references; one per process. Works in one event loop, from its first request on."""
 
-    def __init__(self, settings: RegistrySettings, on_request: RequestHook | None = None) -> None:
-        self._transport = Transport(settings, on_request)
-        self._authenticator = Authenticator(self._transport, settings)
+    def __init__(
+        self,
+        settings: RegistrySettings,
+        on_request: RequestHook | None = None,
+        rules: Rules | None = None,
+    ) -> None:
+        self._transport = Transport(settings, on_request, rules)
+        self._authenticator = Authenticator(self._transport)
         self._lookup = Lookup(self._transport, self._authenticator)
         self._resolved: Flights[_Key, Resolved | Trouble] = Flights(_MAX_ANSWERS, lambda _: True)
         self._inspected: Flights[_Key, Trouble | None] = Flights(_MAX_ANSWERS, _is_verdict)
@@ -52,6 +59,10 @@ class RegistryClient:
         """End the requests in flight and close the connections."""
         await self._authenticator.close()
         await self._transport.close()
+
+    def use(self, rules: Rules) -> None:
+        """Go by other rules from now on; requests in flight end as they began."""
+        self._transport.use(rules)
 
     async def resolve(
         self,
@@ -107,9 +118,7 @@ class RegistryClient:
         """
         pinned = _pinned(reference, digest)
         logins = [login_for(credential) for credential in credentials]
-        found, rejected, _ = await _with_each(
-            logins, lambda login: self._lookup.fetch(pinned, login, Sent())
-        )
+        found, rejected = await self._fetch(pinned, logins, Sent())
         if isinstance(found, RegistryError):
             return _trouble(pinned, found, rejected)
         self._inspected.put(_key(pinned, logins), found.sent_at, _verdict(pinned, found))
@@ -118,29 +127,49 @@ class RegistryClient:
     async def _resolve(
         self, reference: Reference, logins: Sequence[Login], sent: Sent
     ) -> Resolved | Trouble:
-        async def find(login: Login) -> Resolved:
-            found = await self._lookup.find(reference, login, sent)
-            if isinstance(found, Resolved):
-                return found
-            # The body is here: spare the request that would ask for it.
-            self._inspected.put(
-                _key(_pinned(reference, found.digest), logins),
-                found.sent_at,
-                _verdict(reference, found),
-            )
-            return Resolved(found.digest, found.media_type, found.sent_at)
-
-        found, rejected, used = await _with_each(logins, find)
+        for mirror in self._transport.rules.mirrors(reference):
+            with contextlib.suppress(RegistryError):  # the next place may answer
+                return await self._find(reference, mirror, ANONYMOUS, logins, sent)
+        found, rejected, used = await _with_each(
+            logins, lambda login: self._find(reference, reference, login, logins, sent)
+        )
         if isinstance(found, RegistryError):
             return _trouble(reference, found, rejected)
         return replace(found, rejected=rejected, used=used) if rejected or used else found
 
-    async def _inspect(
+    async def _find(
+        self,
+        reference: Reference,
+        place: Reference,
+        login: Login,
+        logins: Sequence[Login],
+        sent: Sent,
+    ) -> Resolved:
+        """Find the digest at one place, by one of the logins. Raises RegistryError."""
+        found = await self._lookup.find(place, login, sent)
+        if isinstance(found, Resolved):
+            return found
+        # The body is here: spare the request that would ask for it.
+        pinned = _pinned(reference, found.digest)
+        self._inspected.put(_key(pinned, logins), found.sent_at, _verdict(pinned, found))
+        return Resolved(found.digest, found.media_type, found.sent_at)
+
+    async def _fetch(
         self, pinned: Reference, logins: Sequence[Login], sent: Sent
-    ) -> Trouble | None:
+    ) -> tuple[Manifest | RegistryError, tuple[str, ...]]:
+        """Get a manifest by digest, from a mirror if one has it: its body proves itself."""
+        for mirror in self._transport.rules.mirrors(pinned):
+            with contextlib.suppress(RegistryError):
+                return await self._lookup.fetch(mirror, ANONYMOUS, sent), ()
         found, rejected, _ = await _with_each(
             logins, lambda login: self._lookup.fetch(pinned, login, sent)
         )
+        return found, rejected
+
+    async def _inspect(
+        self, pinned: Reference, logins: Sequence[Login], sent: Sent
+    ) -> Trouble | None:
+        found, rejected = await self._fetch(pinned, logins, sent)
         if isinstance(found, RegistryError):
             return _trouble(pinned, found, rejected)
         return _verdict(pinned, found)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from yarl import URL
 
-from imagerefresh.reference import DOCKER_HUB, Reference, is_loopback
+from imagerefresh.reference import DOCKER_HUB, Reference
 from imagerefresh.registry import manifests
 from imagerefresh.registry.auth import Authenticator
 from imagerefresh.registry.error_text import oci_error_text
@@ -42,6 +42,7 @@ class Lookup:
     """Asks registries for manifests."""
 
     def __init__(self, transport: Transport, authenticator: Authenticator) -> None:
+        self._transport = transport
         self._hosts = transport.hosts
         self._authenticator = authenticator
 
@@ -52,7 +53,7 @@ class Lookup:
             DeniedError: the login is not enough; NotFoundError: there is nothing.
             RegistryError: other trouble.
         """
-        url = manifest_url(reference.registry, reference.repository, _asked(reference))
+        url = self._url(reference)
         now = time.monotonic()
         host = self._hosts.get(host_port(url), now)
         if now < host.head_refused_until:
@@ -79,7 +80,7 @@ class Lookup:
         Raises as `find`.
         """
         asked = _asked(reference)
-        url = manifest_url(reference.registry, reference.repository, asked)
+        url = self._url(reference)
         answer = await self._send("GET", url, reference, login, sent)
         if answer.status in (_UNAUTHORIZED, _FORBIDDEN):
             raise DeniedError(oci_error_text(answer.body))
@@ -102,6 +103,10 @@ class Lookup:
         media_type = manifests.declared_type(document, manifests.media_type(answer.headers))
         return Manifest(digest, media_type, document, answer.sent_at)
 
+    def _url(self, reference: Reference) -> URL:
+        scheme = self._transport.rules.scheme(reference.registry)
+        return manifest_url(scheme, reference.registry, reference.repository, _asked(reference))
+
     async def _send(
         self, method: str, url: URL, reference: Reference, login: Login, sent: Sent
     ) -> Answer:
@@ -111,10 +116,10 @@ class Lookup:
 
 
 @lru_cache(maxsize=4096)
-def manifest_url(registry: str, repository: str, tag_or_digest: str) -> URL:
-    """Return where a manifest is found; in plain http on this machine, else over TLS."""
+def manifest_url(scheme: str, registry: str, repository: str, tag_or_digest: str) -> URL:
+    """Return where a manifest is found."""
     return URL(
-        f"{'http' if is_loopback(registry) else 'https'}://"
+        f"{scheme}://"
         f"{_HUB_ENDPOINT if registry == DOCKER_HUB else registry}"
         f"/v2/{repository}/manifests/{tag_or_digest}",
         encoded=True,

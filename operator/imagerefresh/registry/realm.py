@@ -4,18 +4,20 @@ The realm of a challenge is chosen by whoever answers for the registry, so it de
 where credentials go nor that they go in the clear (B10).
 """
 
+from collections.abc import Callable
+
 from yarl import URL
 
-from imagerefresh.reference import is_loopback
 from imagerefresh.registry.outcomes import RegistryError, TroubleReason
 from imagerefresh.registry.urls import foreign_url, has_user, host_port
 
 
-def token_service(realm: str, registry: URL, *, allow_loopback: bool) -> URL:
+def token_service(realm: str, registry: URL, *, allows_plain_http: Callable[[URL], bool]) -> URL:
     """Return the address of the token service that a challenge names.
 
     A relative realm is resolved against the request. A plain http one on the registry's own host
-    is asked over https: TLS ends before such a registry, which does not know. Raises
+    is asked over https: TLS ends before such a registry, which does not know. Another plain http
+    one is taken from a registry in plain http only, and only where that is allowed. Raises
     RegistryError for any other realm that is not https.
     """
     url = foreign_url(realm, registry)
@@ -26,7 +28,7 @@ def token_service(realm: str, registry: URL, *, allow_loopback: bool) -> URL:
     if url.scheme == "https":
         return url
     if registry.scheme == "http":
-        if allow_loopback and is_loopback(url.raw_authority):
+        if allows_plain_http(url):
             return url
     elif url.host == registry.host:
         return _over_tls(url)

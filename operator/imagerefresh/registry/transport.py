@@ -20,6 +20,7 @@ from imagerefresh.registry.outcomes import (
     RequestHook,
     TroubleReason,
 )
+from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.urls import foreign_url, has_user, host_port
 from imagerefresh.registry.wire import Answer, NoAnswerError, Request, Wire
 
@@ -36,16 +37,29 @@ class Transport:
 
     Attributes:
         hosts: what is known about each host.
+        rules: what the process decides about registries.
     """
 
-    def __init__(self, settings: RegistrySettings, on_request: RequestHook | None = None) -> None:
-        self._wire = Wire(settings, on_request)
+    def __init__(
+        self,
+        settings: RegistrySettings,
+        on_request: RequestHook | None = None,
+        rules: Rules | None = None,
+    ) -> None:
+        self.rules = rules or Rules(allow_loopback=settings.allow_insecure_loopback)
+        self._wire = Wire(settings, on_request, self.rules)
         self._timeout = settings.timeout
-        self.hosts = Hosts(settings.concurrency_per_host)
+        self.hosts = Hosts(settings.concurrency_per_host, self.rules.rate_of)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._wire.close()
+
+    def use(self, rules: Rules) -> None:
+        """Go by other rules from now on."""
+        self.rules = rules
+        self._wire.use(rules)
+        self.hosts.set_rates(rules.rate_of)
 
     async def send(
         self,

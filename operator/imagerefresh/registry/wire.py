@@ -14,7 +14,6 @@ from multidict import CIMultiDictProxy
 from typing_extensions import override
 from yarl import URL
 
-from imagerefresh.reference import is_loopback
 from imagerefresh.registry import causes
 from imagerefresh.registry.addresses import GuardedResolver, RefusedAddressError, check_host
 from imagerefresh.registry.limit_headers import limit_headers
@@ -25,6 +24,7 @@ from imagerefresh.registry.outcomes import (
     RequestRecord,
     TroubleReason,
 )
+from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.urls import host_port
 
 # Tokens travel in Location and WWW-Authenticate, and outgrow the library's 8 KiB.
@@ -94,8 +94,11 @@ class NoAnswerError(Exception):
 class Wire:
     """Sends requests. Made anywhere; its session begins with the first request, in its loop."""
 
-    def __init__(self, settings: RegistrySettings, on_request: RequestHook | None = None) -> None:
+    def __init__(
+        self, settings: RegistrySettings, on_request: RequestHook | None, rules: Rules
+    ) -> None:
         self._settings = settings
+        self._rules = rules
         self._on_request = on_request
         self._session: aiohttp.ClientSession | None = None
         self._times = self._times_within(settings.timeout)
@@ -107,18 +110,24 @@ class Wire:
         if self._session is not None:
             await self._session.close()
 
+    def use(self, rules: Rules) -> None:
+        """Go by other rules from now on."""
+        self._rules = rules
+        if self._session is not None and isinstance(self._session.connector, aiohttp.TCPConnector):
+            self._session.connector.clear_dns_cache()  # it was filtered by the old ones
+
     def check(self, url: URL) -> None:
         """Raise RegistryError if the address alone shows that it must not be asked."""
-        allowed = self._settings.allow_insecure_loopback
+        host = url.raw_host or ""
         try:
-            check_host(url.raw_host or "", allow_loopback=allowed)
+            check_host(host, allow_loopback=self._rules.allows_loopback(host, url.port or 0))
         except RefusedAddressError as error:
             raise _refused(host_port(url), error) from None
-        if url.scheme != "https" and not (allowed and is_loopback(url.raw_authority)):
+        if url.scheme != "https" and not self._rules.allows_plain_http(url):
             raise RegistryError(
                 TroubleReason.RegistryMisconfigured,
-                f"{host_port(url)} would be asked in plain http, which is allowed for registries "
-                "on this machine only, and only by the operator's settings",
+                f"{host_port(url)} would be asked in plain http, which only the operator's "
+                "settings or its registries file can allow",
             )
 
     async def exchange(
@@ -147,6 +156,8 @@ class Wire:
                 headers=request.headers,
                 data=request.form,
                 allow_redirects=False,
+                ssl=self._rules.for_url(request.url).tls or True,
+                proxy=self._rules.proxy_for(request.url),
                 timeout=self._times if seconds is None else self._times_within(seconds),
             ) as response:
                 status = response.status
@@ -172,6 +183,9 @@ class Wire:
                     RequestRecord(request.method, host, status, cause, took, path, limits)
                 )
 
+    def _allows_loopback(self, host: str, port: int) -> bool:
+        return self._rules.allows_loopback(host, port)  # those of now
+
     def _times_within(self, seconds: float) -> aiohttp.ClientTimeout:
         return aiohttp.ClientTimeout(
             total=seconds,
@@ -181,13 +195,12 @@ class Wire:
 
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            allow_loopback = self._settings.allow_insecure_loopback
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
                     limit=0,  # each host has its own limit, and waiting there costs no timeout
                     ttl_dns_cache=60,
                     keepalive_timeout=30,
-                    resolver=GuardedResolver(allow_loopback=allow_loopback),
+                    resolver=GuardedResolver(self._allows_loopback),
                 ),
                 # Cookies would mix the identities of different callers.
                 cookie_jar=aiohttp.DummyCookieJar(),

@@ -1,19 +1,30 @@
+import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 from typing_extensions import override
 from yarl import URL
 
-from imagerefresh.registry import RegistryClient, RequestRecord, addresses
+from imagerefresh.registry import (
+    ConfigFile,
+    RegistryClient,
+    RegistrySettings,
+    RequestRecord,
+    addresses,
+)
 from imagerefresh.registry import transport as transport_module
 from imagerefresh.registry.auth import Authenticator
 from imagerefresh.registry.tokens import TokenScope, TokenSource
 from imagerefresh.registry.transport import Transport
 from unit.registry.asking import Asker
 from unit.registry.scripted import SETTINGS, ScriptedRegistry, scripted_registry
+
+Ruled = Callable[[str], Awaitable[RegistryClient]]
 
 
 class Names(AbstractResolver):
@@ -103,7 +114,7 @@ async def impatient() -> AsyncIterator[Transport]:
 
 @pytest.fixture
 async def ask(transport: Transport, registry: ScriptedRegistry) -> AsyncIterator[Asker]:
-    authenticator = Authenticator(transport, SETTINGS)
+    authenticator = Authenticator(transport)
     yield Asker(authenticator, registry)
     await authenticator.close()
 
@@ -120,3 +131,19 @@ def scope(registry: ScriptedRegistry) -> TokenScope:
     return TokenScope(
         "registry.test", URL(f"{registry.url}/token"), "svc", "repository:team/app:pull"
     )
+
+
+@pytest.fixture
+async def ruled(tmp_path: Path) -> AsyncIterator[Ruled]:
+    """Makes clients that go by a registries file, and allow nothing more."""
+    async with AsyncExitStack() as stack:
+
+        async def make(text: str) -> RegistryClient:
+            path = tmp_path / "registries.yaml"
+            path.write_text(text)
+            rules = await asyncio.to_thread(ConfigFile(path, allow_loopback=False).load)
+            client = RegistryClient(RegistrySettings("test"), None, rules)
+            stack.push_async_callback(client.close)
+            return client
+
+        yield make

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -163,12 +164,14 @@ class ScriptedRegistry:
 
 
 @asynccontextmanager
-async def scripted_registry() -> AsyncIterator[ScriptedRegistry]:
+async def scripted_registry(
+    tls: ssl.SSLContext | None = None,
+) -> AsyncIterator[ScriptedRegistry]:
     registry = ScriptedRegistry()
     runner = web.ServerRunner(web.Server(registry.answer, access_log=None), shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
         registry.host = f"127.0.0.1:{runner.addresses[0][1]}"
         yield registry
     finally:

@@ -70,7 +70,7 @@ def test_check_host_leaves_names_to_their_resolution() -> None:
 async def test_resolver_keeps_only_allowed_addresses(names: Names) -> None:
     """B28: checked where the connection is made, since a name alone proves nothing."""
     names.addresses["mixed.example.com"] = ["169.254.169.254", "10.0.0.1", "127.0.0.1"]
-    resolver = GuardedResolver(allow_loopback=False)
+    resolver = GuardedResolver(lambda _host, _port: False)
     results = await resolver.resolve("mixed.example.com", 443)
     assert [result["host"] for result in results] == ["10.0.0.1"]
 
@@ -78,6 +78,6 @@ async def test_resolver_keeps_only_allowed_addresses(names: Names) -> None:
 async def test_resolver_refuses_a_name_with_only_forbidden_addresses(names: Names) -> None:
     """B28."""
     names.addresses["evil.example.com"] = ["169.254.169.254", "fe80::1"]
-    resolver = GuardedResolver(allow_loopback=True)
+    resolver = GuardedResolver(lambda _host, _port: True)
     with pytest.raises(RefusedAddressError, match="link-local"):
         await resolver.resolve("evil.example.com", 443)

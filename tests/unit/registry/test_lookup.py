@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from imagerefresh.reference import parse
-from imagerefresh.registry import Resolved, TroubleReason, lookup, manifests
+from imagerefresh.registry import Manifest, Resolved, TroubleReason, lookup, manifests
 from imagerefresh.registry.auth import Authenticator
 from imagerefresh.registry.flights import Sent
 from imagerefresh.registry.login import ANONYMOUS
-from imagerefresh.registry.lookup import Lookup, Manifest, manifest_url
+from imagerefresh.registry.lookup import Lookup, manifest_url
 from imagerefresh.registry.outcomes import DeniedError, NotFoundError, RegistryError
+from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.transport import Transport
 from unit.registry.scripted import (
     INDEX,
-    SETTINGS,
     Reply,
     ScriptedRegistry,
     challenge,
@@ -30,7 +30,7 @@ OTHER = f"sha256:{'0' * 64}"
 
 @pytest.fixture
 async def look(transport: Transport) -> AsyncIterator[Lookup]:
-    authenticator = Authenticator(transport, SETTINGS)
+    authenticator = Authenticator(transport)
     yield Lookup(transport, authenticator)
     await authenticator.close()
 
@@ -58,7 +58,8 @@ async def find(look: Lookup, registry: ScriptedRegistry) -> Resolved | Manifest:
 )
 def test_where_a_manifest_is(text: str, url: str) -> None:
     reference = parse(text)
-    assert str(manifest_url(reference.registry, reference.repository, "1")) == url
+    scheme = Rules().scheme(reference.registry)
+    assert str(manifest_url(scheme, reference.registry, reference.repository, "1")) == url
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,14 @@ REGISTRY = URL("https://registry.example.com:5000/v2/team/app/manifests/prod")
 LOCAL = URL("http://127.0.0.1:5000/v2/team/app/manifests/prod")
 
 
+def no(_: URL) -> bool:
+    return False
+
+
+def loopback(url: URL) -> bool:
+    return url.raw_host == "127.0.0.1"
+
+
 @pytest.mark.parametrize(
     ("realm", "expected"),
     [
@@ -21,7 +29,7 @@ LOCAL = URL("http://127.0.0.1:5000/v2/team/app/manifests/prod")
     ],
 )
 def test_usable_realms(realm: str, expected: str) -> None:
-    assert str(token_service(realm, REGISTRY, allow_loopback=False)) == expected
+    assert str(token_service(realm, REGISTRY, allows_plain_http=no)) == expected
 
 
 @pytest.mark.parametrize(
@@ -45,7 +53,7 @@ def test_usable_realms(realm: str, expected: str) -> None:
 def test_unusable_realms(realm: str, allow_loopback: bool) -> None:
     """B10: a registry does not choose that credentials go in the clear."""
     with pytest.raises(RegistryError) as caught:
-        token_service(realm, REGISTRY, allow_loopback=allow_loopback)
+        token_service(realm, REGISTRY, allows_plain_http=loopback if allow_loopback else no)
     assert caught.value.reason is TroubleReason.RegistryMisconfigured
     assert "registry.example.com:5000" in caught.value.message
 
@@ -53,10 +61,10 @@ def test_unusable_realms(realm: str, allow_loopback: bool) -> None:
 def test_plain_http_stays_on_this_machine() -> None:
     """B28."""
     realm = "http://127.0.0.1:5001/token"
-    assert str(token_service(realm, LOCAL, allow_loopback=True)) == realm
+    assert str(token_service(realm, LOCAL, allows_plain_http=loopback)) == realm
     for refused in ("http://registry.example.com/token", "http://10.0.0.1/token"):
         with pytest.raises(RegistryError):
-            token_service(refused, LOCAL, allow_loopback=True)
+            token_service(refused, LOCAL, allows_plain_http=loopback)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,125 @@
+"""The registries file: what may stand in it, and how a mistake is told."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imagerefresh.registry.config import Config, Insecure
+from imagerefresh.registry.config_text import ConfigText, InvalidConfigError
+
+FILE = Path("/etc/registries.yaml")
+
+
+def read(text: str) -> Config:
+    return ConfigText(FILE, text.encode()).config()
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "{}", "hosts: {}\nmirrors: []\n"])
+def test_nothing_said_is_nothing_changed(text: str) -> None:
+    assert read(text) == Config()
+
+
+def test_all_that_may_stand_in_it() -> None:
+    config = read("""
+hosts:
+  Registry.Example.com:443:
+    caFile: /etc/ca.crt
+    clientCertificate: {certFile: /etc/tls.crt, keyFile: /etc/tls.key}
+    proxy: http://user:secret@proxy.example.com:3128
+    rateLimit: {requestsPerSecond: 5, burst: 10}
+    tokenServices: [auth.example.net:443]
+  "*.corp.example.com": {insecure: skipVerify}
+  10.0.0.5:5000: {insecure: plainHTTP, proxy: direct}
+  localhost:5000: {allowLoopback: true}
+  index.docker.io: {rateLimit: {requestsPerSecond: 0.5}}
+  "*": {proxy: direct}
+proxy:
+  url: http://proxy.example.com:3128
+  noProxy: [10.0.0.0/8, .cluster.local, "*"]
+mirrors:
+  - {prefix: docker.io/library, location: mirror.example.com/hub}
+  - {prefix: GHCR.io, location: "mirror.example.com:5000"}
+""")
+    assert list(config.hosts) == [
+        "registry.example.com",
+        "*.corp.example.com",
+        "10.0.0.5:5000",
+        "localhost:5000",
+        "docker.io",
+        "*",
+    ]
+    host = config.hosts["registry.example.com"]
+    assert host.ca_file == Path("/etc/ca.crt")
+    assert host.token_services == ("auth.example.net",)
+    assert host.rate_limit is not None
+    assert (host.rate_limit.requests_per_second, host.rate_limit.burst) == (5, 10)
+    assert config.hosts["10.0.0.5:5000"].insecure is Insecure.PLAIN_HTTP
+    assert [(m.prefix, m.location) for m in config.mirrors] == [
+        ("docker.io/library", "mirror.example.com/hub"),
+        ("ghcr.io", "mirror.example.com:5000"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("hosts:\n  ghcr.io:\n    caFil: /x\n", ":3: hosts.ghcr.io.caFil: Extra inputs"),
+        ("hosts:\n  ghcr.io: {insecure: true}\n", ":2: hosts.ghcr.io.insecure: Input should be 'p"),
+        ("hosts:\n  ghcr.io:\n    caFile: ca.crt\n", ":3: hosts.ghcr.io.caFile: give the whole pa"),
+        ("hosts:\n\n  ghcr.io/app: {}\n", ":3: hosts.ghcr.io/app: give the host alone"),
+        ('hosts:\n  "*.com": {}\n', ":2: hosts.*.com: give a domain of two labels"),
+        ('hosts:\n  "*": {allowLoopback: true}\n', ":1: the host * takes caFile, proxy and rateL"),
+        (
+            "hosts:\n  a.test: {insecure: plainHTTP, caFile: /x}\n",
+            ":2: hosts.a.test: caFile and cl",
+        ),
+        (
+            "hosts:\n  a.test: {insecure: skipVerify, caFile: /x}\n",
+            ":2: hosts.a.test: caFile has n",
+        ),
+        (
+            "hosts:\n  a.test: {rateLimit: {requestsPerSecond: 0}}\n",
+            "requestsPerSecond: Input shou",
+        ),
+        ("hosts:\n  a.test: {rateLimit: {requestsPerSecond: .nan}}\n", "requestsPerSecond: Input "),
+        ("hosts:\n  a.test: {clientCertificate: {certFile: /x}}\n", "keyFile: Field required"),
+        ("proxy:\n  url: proxy.test\n", ":2: proxy.url: give an address such as http://"),
+        ("proxy:\n  url: socks5://u:hidden@p:1\n", ":2: proxy.url: give an address such as"),
+        (
+            "proxy:\n  url: http://p:1\n  noProxy:\n    - ok\n    - 10.0.0.0/99\n",
+            ":5: proxy.noProxy",
+        ),
+        ("mirrors:\n  - prefix: docker.io\n", ":2: mirrors.0.location: Field required"),
+        (
+            "mirrors:\n  - {prefix: docker.io/Lib, location: m.test}\n",
+            ":2: mirrors.0.prefix: the r",
+        ),
+        ("hosts: [\n", ":2: not YAML: "),
+        ("hosts:\n  a.test: {}\n  b.test: {}\n  a.test: {}\n", ":4: a key stands there twice"),
+        ("- hosts\n", ":1: Input should be"),
+        ("hosts: !!python/object:os.system {}\n", "not YAML"),
+        ("\x00", "not YAML"),
+    ],
+)
+def test_mistakes_are_told_with_line_and_reason(text: str, problem: str) -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        read(text)
+    message = str(caught.value)
+    assert message.startswith("/etc/registries.yaml:")
+    assert problem in message
+    assert "hidden" not in message
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        read("hosts:\n  a.test: {caFile: x}\n  b.test: {insecure: y}\nmirror: []\n")
+    assert [line.split(":")[1] for line in str(caught.value).splitlines()] == ["2", "3", "4"]
+
+
+@given(st.binary(max_size=200) | st.text(alphabet="hosts:{}[]*&!|>-'\" \n\t#a1.", max_size=80))
+def test_nothing_raises_anything_else(text: bytes | str) -> None:
+    with contextlib.suppress(InvalidConfigError):
+        ConfigText(FILE, text if isinstance(text, bytes) else text.encode()).config()

@@ -1,0 +1,167 @@
+"""What of the registries file holds for whom."""
+
+from pathlib import Path
+
+import pytest
+from yarl import URL
+
+from imagerefresh.reference import parse
+from imagerefresh.registry.bucket import DEFAULT_RATE, Rate
+from imagerefresh.registry.config_text import ConfigText
+from imagerefresh.registry.rules import Rules
+
+
+def rules(text: str = "", *, allow_loopback: bool = False) -> Rules:
+    return Rules(ConfigText(Path("/x"), text.encode()).config(), allow_loopback=allow_loopback)
+
+
+PLACES = rules("""
+hosts:
+  docker.io: {rateLimit: {requestsPerSecond: 1}}
+  plain.test: {insecure: plainHTTP}
+  plain.test:5000: {insecure: plainHTTP, rateLimit: {requestsPerSecond: 2}}
+  secure.test: {}
+  "*.corp.test": {rateLimit: {requestsPerSecond: 3}}
+  "*.deep.corp.test": {rateLimit: {requestsPerSecond: 4, burst: 9}}
+  one.corp.test: {}
+  localhost:5000: {allowLoopback: true}
+  127.0.0.1:5001: {allowLoopback: true, insecure: skipVerify}
+  "[::1]:5002": {allowLoopback: true}
+""")
+
+
+@pytest.mark.parametrize(
+    ("host", "rate"),
+    [
+        ("registry-1.docker.io", Rate(1, 1)),
+        ("auth.docker.io", DEFAULT_RATE),
+        ("plain.test:5000", Rate(2, 1)),
+        ("secure.test:5000", DEFAULT_RATE),
+        ("a.corp.test", Rate(3, 1)),
+        ("a.b.corp.test:8443", Rate(3, 1)),
+        ("a.deep.corp.test", Rate(4, 9)),
+        ("deep.corp.test", Rate(3, 1)),
+        ("corp.test", DEFAULT_RATE),
+        ("one.corp.test", DEFAULT_RATE),  # its own entry holds alone
+        ("odd_name.test", DEFAULT_RATE),
+        ("[2001:db8::1]:5000", DEFAULT_RATE),
+    ],
+)
+def test_the_narrowest_entry_holds_alone(host: str, rate: Rate) -> None:
+    assert PLACES.rate_of(host) == rate
+
+
+def test_the_rest_is_what_the_star_says() -> None:
+    every = rules('hosts: {"*": {rateLimit: {requestsPerSecond: 7}}, a.test: {}}')
+    assert every.rate_of("b.test") == Rate(7, 1)
+    assert every.rate_of("a.test") == DEFAULT_RATE
+
+
+@pytest.mark.parametrize(
+    ("image", "scheme"),
+    [
+        ("nginx:1", "https"),
+        ("plain.test/a:1", "http"),
+        ("plain.test:5000/a:1", "http"),
+        ("plain.test:5001/a:1", "https"),
+        ("localhost:5000/a:1", "http"),
+        ("127.0.0.1:5001/a:1", "https"),  # it says how TLS is spoken
+        ("127.0.0.1:5009/a:1", "http"),
+    ],
+)
+def test_how_a_registry_is_spoken_to(image: str, scheme: str) -> None:
+    assert PLACES.scheme(parse(image).registry) == scheme
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("http://plain.test/v2/", True),
+        ("http://plain.test:5000/v2/", True),
+        ("http://plain.test:5001/v2/", False),
+        ("http://secure.test/v2/", False),
+        ("http://localhost:5000/", True),
+        ("http://[::1]:5002/", True),
+        ("http://localhost:5001/", False),
+    ],
+)
+def test_plain_http_only_where_named(url: str, allowed: bool) -> None:
+    """B28."""
+    assert PLACES.allows_plain_http(URL(url)) is allowed
+
+
+def test_loopback_only_where_named() -> None:
+    """B28."""
+    assert PLACES.allows_loopback("localhost", 5000)
+    assert PLACES.allows_loopback("::1", 5002)
+    assert not PLACES.allows_loopback("localhost", 5001)
+    assert not PLACES.allows_loopback("one.corp.test", 443)
+    assert rules(allow_loopback=True).allows_loopback("anything.test", 1)
+
+
+def test_a_proxy_may_be_on_this_machine() -> None:
+    proxied = rules("proxy: {url: http://localhost:3128}\nhosts: {a.test: {proxy: http://b:1}}")
+    assert proxied.allows_loopback("localhost", 3128)
+    assert proxied.allows_loopback("b", 1)
+    assert not proxied.allows_loopback("localhost", 5000)
+
+
+def test_proxies() -> None:
+    proxied = rules("""
+proxy: {url: http://all.test:3128, noProxy: [near.test, 10.0.0.0/8]}
+hosts: {own.test: {proxy: http://own.test:1}, near.test:5000: {proxy: http://own.test:1},
+        direct.test: {proxy: direct}}
+""")
+    found = {
+        url: str(proxied.proxy_for(URL(url)))
+        for url in (
+            "https://ghcr.io/",
+            "https://near.test/",
+            "https://10.1.1.1/",
+            "https://own.test/",
+            "https://near.test:5000/",
+            "https://direct.test/",
+            "http://localhost/",
+        )
+    }
+    assert found == {
+        "https://ghcr.io/": "http://all.test:3128",
+        "https://near.test/": "None",
+        "https://10.1.1.1/": "None",
+        "https://own.test/": "http://own.test:1",
+        "https://near.test:5000/": "http://own.test:1",
+        "https://direct.test/": "None",
+        "http://localhost/": "None",
+    }
+    assert rules().proxy_for(URL("https://ghcr.io/")) is None
+
+
+@pytest.mark.parametrize(
+    ("image", "places"),
+    [
+        ("nginx:1", ["one.test/hub/library/nginx:1", "two.test:5000/nginx:1"]),
+        ("example/app:1", ["one.test/hub/example/app:1"]),
+        ("library2/app:1", ["one.test/hub/library2/app:1"]),
+        ("ghcr.io/team/app:1", ["three.test/app:1"]),
+        ("ghcr.io/team2/app:1", []),
+        ("ghcr.io/team:1", []),  # nothing is left to ask for
+        ("quay.io/a/b:1", []),
+    ],
+)
+def test_mirrors(image: str, places: list[str]) -> None:
+    mirrored = rules("""
+mirrors:
+  - {prefix: docker.io, location: one.test/hub}
+  - {prefix: docker.io/library, location: two.test:5000}
+  - {prefix: ghcr.io/team, location: three.test}
+""")
+    assert [str(place) for place in mirrored.mirrors(parse(image))] == places
+
+
+def test_token_services() -> None:
+    trusting = rules("hosts: {a.test: {tokenServices: [login.other.test]}}")
+    service = URL("https://login.other.test/token")
+    assert trusting.trusts(service, URL("https://a.test/v2/"))
+    assert not trusting.trusts(service, URL("https://b.test/v2/"))
+    assert not trusting.trusts(service, URL("https://a.test:5000/v2/"))
+    assert not trusting.trusts(URL("https://login.other.test:8443/"), URL("https://a.test/v2/"))
