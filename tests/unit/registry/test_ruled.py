@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from imagerefresh.reference import Reference, parse
-from imagerefresh.registry import TroubleReason
+from imagerefresh.registry import ConfigFile, TroubleReason
 from imagerefresh.registry.rules import Rules
 from unit.registry.conftest import Names, Ruled
 from unit.registry.resolving import DIGEST, ONE, resolved, trouble
@@ -118,6 +118,22 @@ async def test_rules_can_be_replaced(registry: ScriptedRegistry, ruled: Ruled) -
     assert (await resolved(client, registry.reference)).digest == DIGEST
     client.use(Rules())
     await trouble(client, registry.reference)
+
+
+async def test_names_are_resolved_anew_under_new_rules(
+    secure: Secure, ruled: Ruled, names: Names, tmp_path: Path
+) -> None:
+    """B28: what an old rule allowed is not remembered."""
+    names.addresses["registry.test"] = ["127.0.0.1"]
+    name = f"registry.test:{secure.registry.host.rpartition(':')[2]}"
+    text = "hosts: {{'{}': {{allowLoopback: {}, caFile: {}}}}}"
+    client = await ruled(text.format(name, "true", secure.ca_file))
+    reference = Reference(name, "team/app", "prod")
+    assert (await resolved(client, reference)).digest == DIGEST
+    path = tmp_path / "changed.yaml"
+    path.write_text(text.format(name, "false", secure.ca_file))
+    client.use(ConfigFile(path, allow_loopback=False).load())
+    assert "loopback" in (await trouble(client, reference)).message
 
 
 async def test_plain_requests_go_through_the_proxy(

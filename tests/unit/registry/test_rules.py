@@ -96,6 +96,9 @@ def test_loopback_only_where_named() -> None:
     assert PLACES.allows_loopback("::1", 5002)
     assert not PLACES.allows_loopback("localhost", 5001)
     assert not PLACES.allows_loopback("one.corp.test", 443)
+    tls_only = rules("hosts: {'localhost:443': {allowLoopback: true}}")
+    assert tls_only.allows_loopback("localhost", 443)
+    assert not tls_only.allows_loopback("localhost", 80)
     assert rules(allow_loopback=True).allows_loopback("anything.test", 1)
 
 
