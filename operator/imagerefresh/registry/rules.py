@@ -125,7 +125,12 @@ class Rules:
         return bool(trusted) and _name(service.raw_host or "", service.port or 0) in trusted
 
     def proxy_for(self, url: URL) -> URL | None:
-        """Return the proxy that an address is reached through, None for none."""
+        """Return the proxy that an address is reached through, None for none.
+
+        This machine is never reached through one: it would be the proxy's.
+        """
+        if is_loopback(url.raw_authority):
+            return None
         own = self.for_url(url).host.proxy
         if own is not None:
             return None if own == DIRECT else URL(own)

@@ -139,6 +139,12 @@ hosts: {own.test: {proxy: http://own.test:1}, near.test:5000: {proxy: http://own
     assert rules().proxy_for(URL("https://ghcr.io/")) is None
 
 
+@pytest.mark.parametrize("url", ["https://localhost:5000/", "https://127.1.2.3/", "http://[::1]/"])
+def test_this_machine_is_not_the_proxys(url: str) -> None:
+    """B28: a redirect must not reach what listens beside the proxy."""
+    assert rules('hosts: {"*": {proxy: http://p.test:1}}').proxy_for(URL(url)) is None
+
+
 @pytest.mark.parametrize(
     ("image", "places"),
     [
