@@ -5,11 +5,17 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from imagerefresh import __version__, handlers, resolve
-from imagerefresh.reference import InvalidReference, parse
+from imagerefresh.reference import InvalidReference, Reference, parse
 from imagerefresh.registries import Registries
-from imagerefresh.registry import InvalidConfigError
+from imagerefresh.registry import (
+    Credential,
+    InvalidConfigError,
+    Keyring,
+    read_docker_config,
+)
 from imagerefresh.settings import Settings, SettingsError
 
 NOT_FOUND = 1
@@ -32,11 +38,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     command.add_argument("image", help="as in the image field of a container")
     command.add_argument("--output", choices=resolve.FORMATS, default="text", help="default: text")
+    command.add_argument(
+        "--docker-config",
+        type=Path,
+        metavar="PATH",
+        help="credentials, in the form that pull secrets hold; without it there are none",
+    )
     given = parser.parse_args(arguments)
     try:
         settings = Settings.from_environment(os.environ)
         if given.command == "resolve":
-            return resolve_image(given.image, given.output, settings)
+            return resolve_image(given.image, given.output, given.docker_config, settings)
         Registries.open(settings, lambda _: None)  # a bad file is told before anything starts
     except (SettingsError, InvalidConfigError, InvalidReference) as error:
         print(error, file=sys.stderr)
@@ -50,13 +62,28 @@ def run(settings: Settings) -> int:
     return 0
 
 
-def resolve_image(image: str, output: str, settings: Settings) -> int:
+def resolve_image(image: str, output: str, docker_config: Path | None, settings: Settings) -> int:
     """Shows what an image reference stands for.
 
     Raises:
         InvalidReference: it is none.
         InvalidConfigError: the registries file can't be used.
+        SettingsError: the docker config can't be read.
     """
-    found = asyncio.run(resolve.look(parse(image), settings))
+    reference = parse(image)
+    credentials = _credentials(docker_config, reference) if docker_config else []
+    found = asyncio.run(resolve.look(reference, settings, credentials))
     print(resolve.FORMATS[output](found))
     return 0 if found.trouble is None else NOT_FOUND
+
+
+def _credentials(path: Path, reference: Reference) -> list[Credential]:
+    """Those of a docker config that are meant for an image."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: {(error.strerror or 'not readable').lower()}") from None
+    config = read_docker_config(content, str(path))
+    for problem in config.problems:
+        print(problem, file=sys.stderr)
+    return Keyring([config]).credentials_for(reference)

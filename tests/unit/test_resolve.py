@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -197,3 +198,26 @@ async def test_names_the_credentials_and_shows_none(registry: ScriptedRegistry) 
     assert 'credential  secret "good"' in as_text(found)
     assert 'rejected    secret "old"' in as_text(found)
     assert json.loads(as_json(found))["credential"] == 'secret "good"'
+
+
+@pytest.mark.usefixtures("_insecure")
+async def test_credentials_come_from_a_docker_config(
+    registry: ScriptedRegistry, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """B10: matched as pull secrets are."""
+    image = serve(registry, INDEX)
+    demand = Reply(401, (("WWW-Authenticate", 'Basic realm="x"'),))
+    registry.on_tag(
+        "HEAD",
+        lambda seen: manifest() if seen.authorization == "Basic Z29vZDpzM2NyZXQ=" else demand,
+    )
+    entry = {"username": "good", "password": "s3cret"}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"auths": {registry.host: entry, "other.test": {}}}))
+    assert await run(image, "--docker-config", str(path)) == 0
+    shown = capsys.readouterr()
+    assert str(path) in shown.out
+    assert "s3cret" not in shown.out + shown.err
+    assert await run(image) == 1
+    assert await run(image, "--docker-config", str(tmp_path / "none")) == 2
+    assert "none: no such file" in capsys.readouterr().err
