@@ -104,6 +104,8 @@ class ImageStatus(ApiModel):
     """The image's name in spec."""
     reference: Text | None = None
     """The normalised image reference that the rest speaks of."""
+    claim: Text | None = None
+    """What the image's action wrote on the target: a restart, a variable, or an image field."""
     state: Annotated[ImageState, _WORD] = ImageState.PENDING
     """Where the image stands: Pending, not looked at yet. Pinned, left alone. Proving, taken over
     as found and not seen healthy yet. RollingOut, asked and not proven yet. Current, proven. Held,

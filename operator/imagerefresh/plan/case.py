@@ -39,7 +39,15 @@ class Case:
 
     @property
     def carries_asked(self) -> bool:
-        """Whether the template carries what is asked."""
+        """Whether the template carries what is asked.
+
+        A floating Restart that is not proven yet does so only by its stamp: after a rollout undo
+        the old pods may simply go on, which prove nothing about what was asked.
+        """
+        floats = self.is_restart and not self.own.carried.is_pinned
+        if floats and self.is_unproven and not self.memory.adopted:
+            stamp = self.own.carried.stamp
+            return stamp is not None and stamp.digest == self.memory.asked
         return carries(self.own.image, self.own.carried, self.memory.asked)
 
     @property

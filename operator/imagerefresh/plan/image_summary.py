@@ -155,6 +155,7 @@ def other_manager(target: Mapping[str, Any]) -> str | None:
 def _remembered(memory: Memory) -> dict[str, Any]:
     return {
         "reference": memory.reference,
+        "claim": memory.claim,
         "asked": memory.asked,
         "asked_time": memory.asked_time,
         "adopted": memory.adopted,

@@ -14,7 +14,8 @@ from imagerefresh.api.status import ImageStatus
 from imagerefresh.api.timestamps import parse_timestamp, timestamp
 from imagerefresh.plan.template import Carried, as_digest
 
-MAX_SERIAL = 2**63
+MAX_SERIAL = 2**53
+"""Far beyond what is ever reached, and far from where numbers end in JSON."""
 TEXT_LENGTH = 1024
 """Characters that status keeps of a text."""
 SET_BACK_TIMES = 3
@@ -30,6 +31,8 @@ class Memory:
 
     reference: str = ""
     """The normalised image reference that the rest speaks of."""
+    claim: str = ""
+    """What was written on the target: another claim was never written, so nobody took it back."""
     serial: int = 0
     """Raised by one in every patch; of two copies the one with the higher serial is the newer."""
     asked: str | None = None
@@ -79,6 +82,7 @@ def state_text(memory: Memory) -> str:
     """The value of the state annotation: one compact JSON object; absent members are left out."""
     document = {
         "reference": memory.reference,
+        "claim": memory.claim,
         "serial": memory.serial,
         "asked": memory.asked,
         "askedTime": memory.asked_time,
@@ -112,6 +116,7 @@ def parse_state(text: str | None) -> Memory | None:
         return None
     return Memory(
         reference=_text(document.get("reference")) or "",
+        claim=_text(document.get("claim")) or "",
         serial=serial,
         asked=as_digest(asked),
         asked_time=_time(document.get("askedTime")),
@@ -129,6 +134,7 @@ def from_status(status: ImageStatus | None) -> Memory | None:
         return None
     return Memory(
         reference=status.reference or "",
+        claim=status.claim or "",
         serial=status.serial,
         asked=as_digest(status.asked),
         asked_time=status.asked_time,
@@ -149,6 +155,7 @@ def recollect(
     annotations: Mapping[str, str],
     status: ImageStatus | None,
     carried: Carried,
+    claim: str = "",
 ) -> Recollection:
     """Which copy of an image's state holds (B22).
 
@@ -161,9 +168,8 @@ def recollect(
 
     if on_target is None and in_status is None:
         found = _without_either_copy(carried, record)
-        return Recollection(
-            replace(found, reference=reference), is_missing_on_target=found.asked is not None
-        )
+        found = replace(found, reference=reference, claim=claim)
+        return Recollection(found, is_missing_on_target=found.asked is not None)
     if in_status is None or (on_target is not None and on_target.serial > in_status.serial):
         # A write of ours whose status write was lost, or a policy that was created anew.
         held = replace(on_target or Memory(), recorded=record)
@@ -176,6 +182,10 @@ def recollect(
         # prefix has changed.
         held = replace(in_status, recorded=record or in_status.recorded)
         is_missing = record is None and in_status.recorded is not None
+    if held.claim not in ("", claim):
+        # The action writes something else now, so what it asked before is not there to be proven.
+        held = replace(held, asked=held.recorded, failed=None, set_back_times=())
+    held = replace(held, claim=claim)
     if held.asked is None and held.recorded is not None:
         stamped = carried.stamp.digest if carried.stamp else None
         held = replace(held, asked=carried.digest or stamped or held.recorded)

@@ -102,6 +102,17 @@ def read_pin(image: Image, target: Mapping[str, Any]) -> Pin | None:
     return _parse_pin(_annotations(target).get(pin_annotation(image.name)))
 
 
+def claim_of(image: Image) -> str:
+    """What the image's action writes on a target (B23)."""
+    match image.action:
+        case Action(set_env=SetEnvAction(container=container, variable=variable)):
+            return f"variable {container}/{variable}"
+        case Action(set_image=SetImageAction(container=container)):
+            return f"image {container}"
+        case _:
+            return "restart"
+
+
 def carries(image: Image, carried: Carried, digest: str | None) -> bool:
     """Whether the template carries the digest: its field has it; for Restart, when floating or
     pinned to it by us.

@@ -77,6 +77,7 @@ def _see_image(run: Run, image: Image, target: Mapping[str, Any], seen: float) -
         annotations=metadata.get("annotations") or {},
         status=entry if is_same_target else None,
         carried=carried,
+        claim=template.claim_of(image),
     )
     answer = run.track.answers.get(name)
     if answer and answer.reference != reference:

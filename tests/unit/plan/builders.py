@@ -7,6 +7,7 @@ restarted, `api` has a variable that takes a digest, `proxy` an image field that
 import json
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -16,7 +17,7 @@ from imagerefresh.api.policy import ActionType, Image, Spec, parse_spec
 from imagerefresh.api.timestamps import timestamp
 from imagerefresh.plan.health import Counts, Health, Verdict
 from imagerefresh.plan.memory import Memory, state_text
-from imagerefresh.plan.template import Pin, read
+from imagerefresh.plan.template import Pin, Stamp, read
 from imagerefresh.plan.view import ImageView, Mutation, View
 
 Json = Any
@@ -187,15 +188,22 @@ def an_own(
     is_lost: bool = False,
     is_confirmed: bool = False,
     is_reachable: bool = True,
+    is_stamped: bool = True,
     was_contested: bool = False,
     mutation: Mutation | None = None,
 ) -> ImageView:
-    """What is seen of one image; what the template carries is read from the target."""
+    """What is seen of one image; what the template carries is read from the target.
+
+    A template without any stamp gets that of the last ask, as an ask leaves it.
+    """
+    carried = read(image, target)
+    if is_stamped and carried.stamp is None and memory.asked and not memory.adopted:
+        carried = replace(carried, stamp=Stamp(memory.serial, memory.asked))
     return ImageView(
         image=image,
         memory=memory,
         is_missing_on_target=is_lost,
-        carried=read(image, target),
+        carried=carried,
         latest=latest,
         is_confirmed=is_confirmed,
         is_reachable=is_reachable,

@@ -22,6 +22,7 @@ def in_status(memory: Memory) -> ImageStatus:
     return ImageStatus(
         name=NAME,
         reference=memory.reference,
+        claim=memory.claim or None,
         asked=memory.asked,
         asked_time=memory.asked_time,
         adopted=memory.adopted,
@@ -41,6 +42,7 @@ def recall(
     *,
     reference: str = REFERENCE,
     prefix: str = GROUP,
+    claim: str = "",
 ) -> Recollection:
     """What is recollected of the image of these tests."""
     return recollect(
@@ -50,6 +52,7 @@ def recall(
         annotations=annotations or {},
         status=in_status(status) if isinstance(status, Memory) else status,
         carried=carried,
+        claim=claim,
     )
 
 

@@ -50,6 +50,17 @@ JUDGING: Final[tuple[Example, ...]] = (
         D1,
     ),
     Example(
+        "B17 an unproven restart whose stamp is gone was taken back: its old pods prove nothing",
+        "rejected",
+        look(RESTART, MOVING, D2, is_confirmed=True, is_stamped=False),
+        {"failed": D2},
+    ),
+    Example(
+        "B17 a proven restart floats on without its stamp",
+        "rest",
+        look(RESTART, PROVEN, D1, is_confirmed=True, is_stamped=False),
+    ),
+    Example(
         "B17 without the registry",
         "drift",
         look(SET_IMAGE, PROVEN, None, carried=None, is_reachable=False),

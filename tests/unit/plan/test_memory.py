@@ -7,7 +7,7 @@ import pytest
 
 from imagerefresh.api.names import record_annotation, stamp_annotation, state_annotation
 from imagerefresh.api.policy import ActionType
-from imagerefresh.plan.memory import Memory, Recollection, state_text
+from imagerefresh.plan.memory import Memory, Recollection, parse_state, state_text
 from imagerefresh.plan.template import Carried, Stamp, read
 from unit.plan.builders import D1, D2, D3, EARLIER, GROUP, a_target, an_image, annotated
 from unit.plan.recalling import (
@@ -189,3 +189,26 @@ def test_a_status_with_something_else_than_a_digest(member: str) -> None:
     memory = recall(annotated(NAME, OLDER), entry).memory
     assert "v1.2" not in (memory.asked, memory.recorded, memory.failed)
     assert memory.asked is not None
+
+
+@pytest.mark.parametrize(("recorded", "asked"), [(D1, D1), (None, None)])
+def test_another_claim_forgets_what_was_asked_by_the_old_one(
+    recorded: str | None, asked: str | None
+) -> None:
+    """B4, B17: a changed action was never written, so nobody can have taken it back."""
+    before = known(D2, recorded, failed=D3, claim="variable api/OLD")
+    found = recall(status=before, claim="variable api/NEW").memory
+    assert (found.asked, found.recorded, found.failed) == (asked, recorded, None)
+    assert (found.claim, found.serial) == ("variable api/NEW", before.serial)
+
+
+@pytest.mark.parametrize("claim", ["", "restart"])
+def test_the_same_claim_or_an_unknown_one_changes_nothing(claim: str) -> None:
+    before = known(claim=claim)
+    assert recall(status=before, claim="restart").memory == replace(before, claim="restart")
+
+
+def test_a_serial_beyond_all_counting_is_no_state() -> None:
+    """B22: a garbled value counts as missing, or its successor could not be read again."""
+    text = state_text(known(serial=2**53))
+    assert parse_state(text) is None

@@ -1,5 +1,6 @@
 """From a target and what is remembered of it to the view that is decided from."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -50,7 +51,7 @@ class TestMemory:
 
     def test_of_a_new_policy_is_that_of_the_target(self) -> None:
         target = a_target(variable=D1, annotations=annotated("ingestor", PROVEN))
-        assert the_image(see(a_run(), a_sight(target))).memory == PROVEN
+        assert the_image(see(a_run(), a_sight(target))).memory == replace(PROVEN, claim=CLAIM)
 
     def test_of_a_stripped_target_is_that_of_status(self) -> None:
         own = the_image(see(a_run(UP), a_sight(a_target(variable=D1))))
@@ -68,7 +69,7 @@ class TestMemory:
     def test_of_another_target_with_annotations_is_theirs(self) -> None:
         target = a_target(variable=D1, annotations=annotated("ingestor", MOVING))
         target["metadata"]["uid"] = "another"
-        assert the_image(see(a_run(UP), a_sight(target))).memory == MOVING
+        assert the_image(see(a_run(UP), a_sight(target))).memory == replace(MOVING, claim=CLAIM)
 
     def test_is_looked_for_under_the_prefix_of_the_policy(self) -> None:
         """B22: a target that another tool annotated before."""
@@ -190,6 +191,9 @@ def test_a_fight_is_remembered(reason: Reason) -> None:
     assert the_image(see(run, a_sight(a_target(variable=D3)))).was_contested is expected
 
 
+CLAIM: Final = "variable api/INGESTOR_DIGEST"
+
+
 def test_a_view_has_what_the_run_is_about() -> None:
     policy = a_policy(status=UP, retry="r1")
     target = a_target(variable=D1)
@@ -200,4 +204,4 @@ def test_a_view_has_what_the_run_is_about() -> None:
 
 def test_a_first_look_knows_nothing() -> None:
     own = the_image(see(a_run(), a_sight(a_target())))
-    assert own.memory == Memory(reference=REFERENCE)
+    assert own.memory == Memory(reference=REFERENCE, claim=CLAIM)
