@@ -63,6 +63,12 @@ class Case:
         return self.view.health.is_healthy and self.carries_asked and self.is_unproven
 
     @property
+    def is_provable_at_once(self) -> bool:
+        """A first observation of a healthy target: all there is to know is what its tag serves."""
+        is_known = self.own.latest is not None
+        return self.memory.is_first_observation and is_known and self.view.health.is_healthy
+
+    @property
     def held(self) -> str | None:
         """The failed digest, unless all holds end with this run."""
         return None if self.all_holds_end else self.memory.failed

@@ -72,6 +72,16 @@ TABLE: tuple[Row, ...] = (
         Step.ASK,
         "B18",
     ),
+    # New pods pull the tag, so before a restart is recorded the tag is looked at once more. A
+    # healthy target at first sight is then adopted and recorded in one patch.
+    Row(
+        "confirm",
+        lambda c: (
+            c.is_restart and not c.own.is_confirmed and (c.is_proving or c.is_provable_at_once)
+        ),
+        Step.CONFIRM,
+        "B12, B14",
+    ),
     # The first observation: what the target runs already is taken over without a restart, and
     # proven later.
     Row(
@@ -115,13 +125,6 @@ TABLE: tuple[Row, ...] = (
         lambda c: c.has_failed and c.carries_asked and c.memory.failed != c.memory.asked,
         Step.FAIL,
         "B21",
-    ),
-    # New pods pull the tag, so before a restart is recorded the tag is looked at once more.
-    Row(
-        "confirm",
-        lambda c: c.is_restart and c.is_proving and not c.own.is_confirmed,
-        Step.CONFIRM,
-        "B14",
     ),
     # Seen healthy while asked was that digest: proven.
     Row(

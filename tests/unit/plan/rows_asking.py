@@ -220,13 +220,10 @@ ASKING: Final[tuple[Example, ...]] = (
         "B18 an image without a digest is filled", "fill", look(SET_IMAGE, NEW, D1), asked(D1), D1
     ),
     Example(
-        "B12 latest is taken over without a restart",
-        "adopt",
-        look(RESTART, NEW, D1),
-        asked(D1, adopted=True),
+        "B12 the tag of a healthy target is confirmed first", "confirm", look(RESTART, NEW, D1)
     ),
     Example(
-        "B12 healthy or not",
+        "B12 latest is taken over without a restart, also of one that is not healthy",
         "adopt",
         look(RESTART, NEW, D1, health=LATE),
         asked(D1, adopted=True, deadline_seen=LATE_TIME),

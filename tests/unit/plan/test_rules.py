@@ -13,8 +13,8 @@ from imagerefresh.plan.decide import decide
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.news import transitions
 from imagerefresh.plan.summary import report, tells_something_new
-from imagerefresh.plan.template import Problem, read
-from unit.plan.builders import NOW, patched
+from imagerefresh.plan.template import Problem
+from unit.plan.builders import NOW, an_own, patched
 from unit.plan.conditions import check
 from unit.plan.telling import DENIED, findings, trouble
 from unit.plan.worlds import views
@@ -76,7 +76,7 @@ def test_nothing_is_told_again(found: Findings) -> None:
             replace(
                 own,
                 memory=outcomes[own.image.name].memory,
-                carried=read(own.image, target),
+                carried=an_own(own.image, target, outcomes[own.image.name].memory).carried,
                 is_missing_on_target=False,
             )
             for own in found.view.images
