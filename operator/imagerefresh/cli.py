@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from imagerefresh import __version__, handlers, resolve
+from imagerefresh.cluster.errors import NotConfigured
 from imagerefresh.reference import InvalidReference, Reference, parse
 from imagerefresh.registries import Registries
 from imagerefresh.registry import (
@@ -58,7 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(settings: Settings) -> int:
     """Runs the operator until it is told to stop."""
-    asyncio.run(handlers.operate(settings.namespaces))
+    try:
+        asyncio.run(handlers.operate(settings.namespaces))
+    except NotConfigured as error:
+        print(error, file=sys.stderr)
+        return USAGE_ERROR
     return 0
 
 

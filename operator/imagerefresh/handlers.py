@@ -17,10 +17,11 @@ from typing import Any
 import kopf
 from kopf._cogs.clients.errors import APINotFoundError  # kopf exports none of its API errors
 
+from imagerefresh import __version__
 from imagerefresh.api.names import GROUP, PLURAL, VERSION
 from imagerefresh.cluster.errors import ClusterError
 from imagerefresh.finalizers import without_finalizers
-from imagerefresh.process import Process
+from imagerefresh.process import Process, find_cluster
 from imagerefresh.reconcile.pacer import Pacer
 from imagerefresh.settings import Settings
 from imagerefresh.telemetry.logs import about_policy
@@ -37,7 +38,12 @@ RETRY = 30.0
 
 
 async def operate(namespaces: Collection[str]) -> None:
-    """Runs the operator until a signal ends it. No namespaces means all of them."""
+    """Runs the operator until a signal ends it. No namespaces means all of them.
+
+    Raises:
+        NotConfigured: no way to an API server is known.
+    """
+    await find_cluster()
     while True:
         settings = kopf.OperatorSettings()
         configure(settings)
@@ -79,6 +85,7 @@ async def start(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> N
     memo.process = await Process.open(Settings.from_environment(os.environ))
     await memo.process.wait_until_served()
     memo.process.is_ready = True
+    logger.info("imagerefresh %s watches policies and targets", __version__)
     gc.collect()
     gc.freeze()  # what is imported stays: a full collection need not walk it, with the loop waiting
 
@@ -102,6 +109,7 @@ def notice(event: kopf.RawEvent, memo: kopf.Memo, **_: Any) -> None:
         process.metrics.policy_gone(metadata["namespace"], metadata["name"])
         process.reconciler.forget(metadata["uid"])
     else:
+        process.reconciler.notice(policy, pacer.track)
         process.metrics.policy_watched(metadata["namespace"], metadata["name"], pacer.told)
 
 

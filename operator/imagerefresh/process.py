@@ -34,6 +34,16 @@ DRAIN = 5.0
 logger = logging.getLogger(__name__)
 
 
+async def find_cluster() -> None:
+    """Makes sure that a way to an API server is known, before anything is started.
+
+    Raises:
+        NotConfigured: it says what was looked for.
+    """
+    connection = await Connection.open()
+    await connection.close()
+
+
 @dataclass(slots=True)
 class Process:
     """Everything that the handlers need. `is_ready` is set once the operator watches."""

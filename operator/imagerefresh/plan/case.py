@@ -45,6 +45,8 @@ class Case:
         the old pods may simply go on, which prove nothing about what was asked.
         """
         floats = self.is_restart and not self.own.carried.is_pinned
+        if floats and self.memory.is_proven and self.held is not None:
+            return False  # rolled back: its tag serves just the digest that failed
         if floats and self.is_unproven and not self.memory.adopted:
             stamp = self.own.carried.stamp
             return stamp is not None and stamp.digest == self.memory.asked

@@ -36,6 +36,8 @@ TABLE: tuple[Row, ...] = (
     Row("paused", lambda c: c.view.health.verdict is Verdict.PAUSED, Step.NOTHING, "B19"),
     # What is written comes back different: not again until something has changed.
     Row("mutated", lambda c: c.own.mutation is not None, Step.NOTHING, "B29"),
+    # An older policy acts here already.
+    Row("conflict", lambda c: c.own.conflict is not None, Step.NOTHING, "B23"),
     # A foreign value, or a restart that would change nothing: a person has to change something
     # first.
     Row("blocked", lambda c: c.own.carried.problem is not None, Step.NOTHING, "B11, B18"),
@@ -172,7 +174,9 @@ def decide(view: View) -> Plan:
     all_holds_end = any(
         each.memory.is_held and each.latest is not None and each.latest != each.memory.failed
         for each in view.images
-        if not each.image.pinned and each.carried.problem is None and each.mutation is None
+        if not each.image.pinned
+        and each.carried.problem is None
+        and not (each.mutation or each.conflict)
     )
     cases = [Case(view, each, all_holds_end=all_holds_end) for each in view.images]
     if any(_row(c).step in (Step.RECORD, Step.ADOPT) and c.is_asked_next for c in cases):

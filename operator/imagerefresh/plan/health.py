@@ -111,7 +111,7 @@ def _deployment(target: Mapping[str, Any]) -> Health:
     if _is_unobserved(target):
         return Health(Verdict.PROGRESSING, UNOBSERVED, deadline_time=deadline_time)
     if deadline_time is not None:
-        how_far = f"{updated} of {wanted} updated, {available} available"
+        how_far = f"{counts.available} of {wanted} updated replicas available"
         message = f"the rollout exceeded its progress deadline: {how_far}"
         return Health(Verdict.DEADLINE_EXCEEDED, message, counts, deadline_time)
     if updated < wanted:

@@ -60,7 +60,7 @@ def describe_image(found: Findings, image: Image) -> ImageStatus:
         state, story = _stand(found.view, own, memory, outcome, entry)
         entry = entry.model_copy(
             update={
-                **_remembered(memory),
+                **({} if own.conflict else _remembered(memory)),
                 "state": state,
                 "reason": story.reason,
                 "message": cut_message(story.message),
@@ -89,8 +89,8 @@ def _stand(
     view: View, own: ImageView, memory: Memory, outcome: Outcome | None, before: ImageStatus
 ) -> tuple[ImageState, Problem]:
     """Where the image stands, and the reason and sentence for it."""
-    if own.carried.problem:
-        return ImageState.BLOCKED, own.carried.problem
+    if problem := own.conflict or own.carried.problem:
+        return ImageState.BLOCKED, problem
     if own.mutation:
         return ImageState.BLOCKED, Problem(Reason.MutatedByAdmission, own.mutation.message)
     is_contested = outcome.row.name == "contested" if outcome else own.was_contested
@@ -98,7 +98,7 @@ def _stand(
         return ImageState.BLOCKED, Problem(
             Reason.Contested,
             f"{other_manager(view.target) or 'somebody else'} keeps changing back what is written:"
-            " let it ignore the field, or remove the image from this policy",
+            " leave the field out of what it applies, or remove the image from this policy",
         )
     if memory.asked is None:
         return ImageState.PENDING, Problem(Reason.Checking, "not looked at yet")

@@ -46,7 +46,8 @@ def _of_image(found: Findings, before: ImageStatus, after: ImageStatus) -> Itera
     outcome = found.plan.outcomes.get(after.name) if found.plan else None
     match outcome.step if outcome else Step.NOTHING:
         case Step.ASK:
-            instead = f" instead of {before.asked}" if before.asked else ""
+            is_other = before.asked not in (None, after.asked)
+            instead = f" instead of {before.asked}" if is_other else ""
             yield News(Reason.Asked, "Asked", f"asked to run {what} at {after.asked}{instead}")
         case Step.RECORD | Step.ADOPT if after.recorded == after.asked:
             how = "found and recorded" if after.adopted else "proven healthy and recorded"

@@ -271,7 +271,9 @@ def _in_flight(found: Findings, images: Sequence[ImageStatus]) -> _Verdict | Non
             ConditionType.RECONCILING,
         )
     if any(image.state is ImageState.PENDING for image in images):
-        return _Verdict("Unknown", Reason.Checking, "not every image has been looked at yet")
+        troubled = [image for image in images if image.name in found.troubles]
+        told = _tell(troubled) if troubled else "not every image has been looked at yet"
+        return _Verdict("Unknown", Reason.Checking, told)
     return None
 
 

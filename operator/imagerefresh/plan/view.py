@@ -8,7 +8,7 @@ from typing import Any
 from imagerefresh.api.policy import ActionType, Image, Spec
 from imagerefresh.plan.health import Health
 from imagerefresh.plan.memory import Memory
-from imagerefresh.plan.template import Carried
+from imagerefresh.plan.template import Carried, Problem
 
 READINESS_MARGIN = timedelta(seconds=30)
 """What a rollout gets on top of the target's minReadySeconds, at least (B19)."""
@@ -39,6 +39,8 @@ class ImageView:
     """Latest came from a request that was sent after the target was read, past any cache (B14)."""
     is_reachable: bool = True
     """The last answer about this image was no transient trouble."""
+    conflict: Problem | None = None
+    """An older policy has the same claim on the target (B23)."""
     was_contested: bool = False
     """The run before found a fight over the field (B17)."""
     mutation: Mutation | None = None

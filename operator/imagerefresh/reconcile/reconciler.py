@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 from zlib import crc32
 
@@ -20,6 +20,7 @@ from imagerefresh.api.timestamps import parse_timestamp
 from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.errors import Conflict, NotFound, Refused
 from imagerefresh.cluster.secrets import PullSecrets
+from imagerefresh.plan.claims import Claimant, conflicts
 from imagerefresh.plan.decide import Plan, decide
 from imagerefresh.plan.due import due_images, latest_turn
 from imagerefresh.plan.findings import Findings
@@ -46,12 +47,14 @@ TRIES = 5
 """How often a run decides again at once: somebody else wrote first, or a write of ours calls for
 another one.
 """
-QUIET_LOOK = 300.0
+QUIET_LOOK = 30.0
 """Seconds after which a turn of a quiet policy looks at its target again, for drift and health."""
 QUIET_LOOK_SPACING = 3.0
 """Seconds between two such looks of one process on average: with many policies they come more
 rarely, so that quiet policies are quiet towards the API server, however many they are (B27).
 """
+_Target: TypeAlias = tuple[str, str, str]
+"""Namespace, kind and name."""
 BUSY = Problem(Reason.PatchRefused, "the target is being changed all the time: trying again")
 
 
@@ -67,11 +70,9 @@ class Reconciler:
     secrets: PullSecrets
     wall_clock: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
-    _known: set[str] = field(default_factory=set)
-    """UIDs of the policies that were run."""
-    _locks: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = field(
-        default_factory=WeakValueDictionary
-    )
+    _claimants: dict[str, tuple[_Target, Claimant]] = field(default_factory=dict)
+    """The policies that are known, by UID, and what they act on."""
+    _locks: WeakValueDictionary[_Target, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def run(self, policy: Mapping[str, Any], track: Track) -> None:
         """Looks at one policy, brings it a step further, and tells where it stands.
@@ -93,7 +94,8 @@ class Reconciler:
                 problem=Problem(Reason.InvalidSpec, str(error)),
             )
             return await self._tell(policy, track, before, found)
-        run = Run(policy, spec, track, before, wall, self.monotonic())
+        conflicts = self._conflicts(policy, spec)
+        run = Run(policy, spec, track, before, wall, self.monotonic(), conflicts)
         if is_inert(spec):
             return await self._tell(policy, track, before, run.found())
         async with self._lock(policy, spec):
@@ -112,22 +114,38 @@ class Reconciler:
         wall = self.wall_clock()
         return await pass_quietly(self.tags.registry, track, wall, self.monotonic)
 
+    def notice(self, policy: Mapping[str, Any], track: Track) -> None:
+        """A policy is there: its claims count, whether it was run yet or not (B23)."""
+        metadata = policy["metadata"]
+        try:
+            spec = track.spec(policy)
+        except InvalidSpec:
+            return self.forget(metadata["uid"])
+        age = (metadata.get("creationTimestamp") or "", metadata["uid"])
+        claimant = Claimant(metadata["name"], age, spec)
+        self._claimants[metadata["uid"]] = _target_of(policy, spec), claimant
+        return None
+
     def forget(self, uid: str) -> None:
         """A policy was deleted."""
-        self._known.discard(uid)
+        self._claimants.pop(uid, None)
+
+    def _conflicts(self, policy: Mapping[str, Any], spec: Spec) -> dict[str, Problem]:
+        target, uid = _target_of(policy, spec), policy["metadata"]["uid"]
+        known = self._claimants.get(uid)
+        if known is None:
+            return {}
+        neighbours = (each for where, each in self._claimants.values() if where == target)
+        return conflicts(known[1], (each for each in neighbours if each is not known[1]))
 
     def _quiet_look(self, policy: Mapping[str, Any]) -> float:
         """Seconds after which the target of a quiet policy is looked at, for drift and health."""
         uid: str = policy["metadata"]["uid"]
-        self._known.add(uid)
         spread = 1.0 + crc32(uid.encode()) / 2**32 / 2  # not all at once, an hour after a start
-        return max(QUIET_LOOK, QUIET_LOOK_SPACING * len(self._known)) * spread
+        return max(QUIET_LOOK, QUIET_LOOK_SPACING * len(self._claimants)) * spread
 
     def _lock(self, policy: Mapping[str, Any], spec: Spec) -> asyncio.Lock:
-        ref = spec.target_ref
-        return self._locks.setdefault(
-            (policy["metadata"]["namespace"], ref.kind, ref.name), asyncio.Lock()
-        )
+        return self._locks.setdefault(_target_of(policy, spec), asyncio.Lock())
 
     async def _look_at_tags(self, run: Run) -> None:
         """Those whose turn has come; all of them when a person asks. Policies share the requests of
@@ -246,6 +264,11 @@ class Reconciler:
         track.news_told.update(news)
         track.troubles_told = frozenset(found.troubles)
         return after
+
+
+def _target_of(policy: Mapping[str, Any], spec: Spec) -> _Target:
+    ref = spec.target_ref
+    return policy["metadata"]["namespace"], ref.kind, ref.name
 
 
 def _not_looked_at(run: Run, plan: Plan) -> frozenset[str]:

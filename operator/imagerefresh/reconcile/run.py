@@ -11,6 +11,7 @@ from imagerefresh.api.status import Status
 from imagerefresh.plan.due import next_check
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.summary import is_requested, request_mark, request_marks
+from imagerefresh.plan.template import Problem
 from imagerefresh.reconcile.track import Track
 
 
@@ -27,6 +28,8 @@ class Run:
     """Seconds since the epoch when the run began."""
     began: float
     """The same moment on the monotonic clock."""
+    conflicts: Mapping[str, Problem] = field(default_factory=dict)
+    """Images whose claim an older policy has."""
     looked: set[str] = field(default_factory=set)
     """Images whose tags were looked at in this run."""
 

@@ -96,6 +96,7 @@ def _see_image(run: Run, image: Image, target: Mapping[str, Any], seen: float) -
         latest=latest,
         is_confirmed=answer is not None and latest is not None and answer.sent_at >= seen,
         is_reachable=not (answer and answer.trouble and answer.trouble.is_transient),
+        conflict=run.conflicts.get(name),
         was_contested=entry is not None and entry.reason is Reason.Contested,
         mutation=mutation,
     )

@@ -21,6 +21,9 @@ _policy: ContextVar[str] = ContextVar("policy", default="")
 QUIET: Final = ("kopf", "kubernetes_asyncio", "aiohttp", "asyncio")
 """Loggers of libraries: below WARNING they tell of each tick and request, with whole bodies."""
 
+MUTE: Final = ("kopf.objects",)
+"""Below ERROR they tell of each keeper that is stopped, which is nothing to be warned of."""
+
 _SECRETS: Final = re.compile(
     r"""
       (?P<header> \b (?:proxy-)?authorization ["']? \s* [:=] \s* ["']? (?:basic|bearer)? \s*)
@@ -42,6 +45,8 @@ def configure(*, json_lines: bool, level: str, stream: TextIO = sys.stderr) -> N
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in QUIET:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.root.level))
+    for name in MUTE:
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from imagerefresh.api.policy import ActionType, Image, Spec, parse_spec
 from imagerefresh.api.timestamps import timestamp
 from imagerefresh.plan.health import Counts, Health, Verdict
 from imagerefresh.plan.memory import Memory, state_text
-from imagerefresh.plan.template import Pin, Stamp, read
+from imagerefresh.plan.template import Pin, Problem, Stamp, read
 from imagerefresh.plan.view import ImageView, Mutation, View
 
 Json = Any
@@ -189,6 +189,7 @@ def an_own(
     is_confirmed: bool = False,
     is_reachable: bool = True,
     is_stamped: bool = True,
+    conflict: Problem | None = None,
     was_contested: bool = False,
     mutation: Mutation | None = None,
 ) -> ImageView:
@@ -207,6 +208,7 @@ def an_own(
         latest=latest,
         is_confirmed=is_confirmed,
         is_reachable=is_reachable,
+        conflict=conflict,
         was_contested=was_contested,
         mutation=mutation,
     )

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from imagerefresh.api.reasons import Reason
+from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import Mutation
 from unit.plan.builders import D1, D2, D3, LATE, PAUSED, a_target
 from unit.plan.examples import (
@@ -20,6 +22,7 @@ from unit.plan.examples import (
     look,
 )
 
+CLASH = Problem(Reason.Conflict, "an older policy has the claim")
 ADMISSION = Mutation("mark", "admission changed what was written")
 NEVER_PULLS = a_target()
 NEVER_PULLS["spec"]["template"]["spec"]["containers"][0]["imagePullPolicy"] = "IfNotPresent"
@@ -46,6 +49,11 @@ AT_REST: Final[tuple[Example, ...]] = (
         "B19 a field is changed while paused",
         "paused",
         look(SET_ENV, PROVEN, D1, carried=D3, health=PAUSED),
+    ),
+    Example(
+        "B23 an older policy has the claim: no move is acted on",
+        "conflict",
+        look(SET_ENV, PROVEN, D2, carried=D1, conflict=CLASH),
     ),
     Example(
         "B19 no time runs out while paused",

@@ -50,6 +50,13 @@ JUDGING: Final[tuple[Example, ...]] = (
         D1,
     ),
     Example(
+        "B21 a rollback that was undone would pull just the failed digest: the pin is set back",
+        "drift",
+        look(RESTART, ROLLED_BACK, D2, carried=None),
+        {"set_back_times": (timestamp(NOW),)},
+        D1,
+    ),
+    Example(
         "B17 an unproven restart whose stamp is gone was taken back: its old pods prove nothing",
         "rejected",
         look(RESTART, MOVING, D2, is_confirmed=True, is_stamped=False),

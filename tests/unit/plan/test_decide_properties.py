@@ -68,7 +68,7 @@ def test_pinned_suspended_paused_and_blocked_images_are_left_alone(view: View) -
     is_still = view.spec.suspend or view.health.verdict is Verdict.PAUSED
     assert not is_still or plan.patch is None
     for own in view.images:
-        if own.image.pinned or own.carried.problem or own.mutation:
+        if own.image.pinned or own.carried.problem or own.mutation or own.conflict:
             assert plan.outcomes[own.image.name].patch is None
             assert read(own.image, after) == read(own.image, view.target)
 
@@ -196,6 +196,7 @@ class World:
                     own.latest,
                     is_confirmed=own.latest is not None,
                     is_reachable=own.is_reachable,
+                    conflict=own.conflict,
                     mutation=own.mutation,
                 )
                 for own in view.images

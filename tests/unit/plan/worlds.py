@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from imagerefresh.api.names import pin_annotation, stamp_annotation
 from imagerefresh.api.policy import ActionType
+from imagerefresh.api.reasons import Reason
 from imagerefresh.api.timestamps import timestamp
 from imagerefresh.plan.memory import Memory
-from imagerefresh.plan.template import Pin, read
+from imagerefresh.plan.template import Pin, Problem, read
 from imagerefresh.plan.view import ImageView, Mutation, View
 from unit.plan.builders import (
     D1,
@@ -65,6 +66,7 @@ LOOKS: Final[tuple[dict[str, Json], ...]] = (
     {"is_confirmed": True},
     {"is_lost": True},
     {"mutation": Mutation("mark", "changed")},
+    {"conflict": Problem(Reason.Conflict, "an older policy")},
 )
 PINNED: Final = (False,) * 9 + (True,)
 SET_BACKS: Final = tuple(

@@ -1,0 +1,45 @@
+"""Two policies on one target: the older one works, the younger says Conflict (B23)."""
+
+import pytest
+
+from cluster.story import (
+    REPOSITORY,
+    TAG,
+    entry,
+    record,
+    rollouts,
+    wait_ready,
+    wait_recorded,
+    web_container,
+    web_policy,
+    web_restart,
+)
+from testbed.namespace import Namespace
+from testbed.registry import Registry
+from testbed.workloads import restart, workload
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+
+def test_a_younger_policy_with_the_same_image_name_does_nothing(
+    namespace: Namespace, registry: Registry
+) -> None:
+    """Its annotations would be those of the older one."""
+    first = registry.publish(REPOSITORY, TAG)
+    registry.publish("example/side", TAG)
+    side = web_container(registry) | {
+        "name": "side",
+        "image": f"{registry.address}/example/side:{TAG}",
+    }
+    namespace.create(workload("web", [web_container(registry), side]))
+    namespace.create(web_policy(web_restart(registry)))
+    wait_recorded(namespace, first)
+
+    younger = web_policy(restart("web", registry.address, "example/side", TAG))
+    younger["metadata"]["name"] = "younger"
+    namespace.create(younger)
+    found = wait_ready(namespace, name="younger", status="False", reason="Conflict")
+
+    assert (entry(found)["state"], entry(found).get("recorded")) == ("Blocked", None)
+    assert record(namespace.deployment("web")) == first
+    assert rollouts(namespace) == [None]
