@@ -149,7 +149,8 @@ def other_manager(target: Mapping[str, Any]) -> str | None:
         and "f:template" in ((entry.get("fieldsV1") or {}).get("f:spec") or {})
     ]
     latest = max(writers, key=lambda entry: entry.get("time") or "", default=None)
-    return latest.get("manager") if latest else None
+    name = latest.get("manager") if latest else None
+    return name if name != "unknown" else None  # what the API server calls a client without a name
 
 
 def _remembered(memory: Memory) -> dict[str, Any]:

@@ -86,9 +86,10 @@ class Pacer:
     _retry_at: float = 0.0
 
     def notice(self, policy: Mapping[str, Any]) -> None:
-        """The policy has changed, if only by a write of ours: all is to be thought over."""
+        """The policy has changed: unless by a write of ours, all is to be thought over."""
         self.policy = policy
-        self.track.quiet = None
+        if not self.track.is_own_write(policy):
+            self.track.quiet = None
         self._woken.set()
 
     async def rest(self, pause: float) -> None:
@@ -103,7 +104,7 @@ class Pacer:
         if self._failures:
             return max(self._retry_at - self.monotonic(), 0.0)
         quiet = self.track.quiet
-        if quiet and quiet.policy is self.policy:
+        if quiet and (quiet.policy is self.policy or self.track.is_own_write(self.policy)):
             return self._until_due(quiet.spec)
         status = self.track.status(self.policy)
         pause = self._until_turn(status)

@@ -84,6 +84,7 @@ class Track:
     refusals: int = 0
     refusal: Problem | None = None
     _written: tuple[int, Status] | None = None
+    _written_version: str = ""
     _parsed_status: tuple[str, Status] | None = None
     _parsed_spec: tuple[tuple[str, int], Spec] | None = None
 
@@ -118,9 +119,15 @@ class Track:
         written = self._written[0] if self._written else 0
         return str(max(_number(version), written)) if written else version
 
+    def is_own_write(self, policy: Mapping[str, Any]) -> bool:
+        """Whether the policy is as our last status write left it."""
+        version: str = policy["metadata"]["resourceVersion"]
+        return version == self._written_version
+
     def has_written(self, policy: Mapping[str, Any], status: Status) -> None:
         """Remembers a status write by the API server's answer."""
-        self._written = _number(policy["metadata"]["resourceVersion"]), status
+        self._written_version = policy["metadata"]["resourceVersion"]
+        self._written = _number(self._written_version), status
 
     def meet(self, spec: Spec, status: Status, now: float) -> None:
         """At the first sight of a policy: what was observed before a restart waits for its next
