@@ -1,5 +1,7 @@
 """Two policies on one target: the older one works, the younger says Conflict (B23)."""
 
+import time
+
 import pytest
 
 from cluster.story import (
@@ -14,8 +16,10 @@ from cluster.story import (
     web_policy,
     web_restart,
 )
+from imagerefresh.api.timestamps import parse_timestamp
 from testbed.namespace import Namespace
 from testbed.registry import Registry
+from testbed.waiting import eventually
 from testbed.workloads import restart, workload
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -34,6 +38,10 @@ def test_a_younger_policy_with_the_same_image_name_does_nothing(
     namespace.create(workload("web", [web_container(registry), side]))
     namespace.create(web_policy(web_restart(registry)))
     wait_recorded(namespace, first)
+    created = parse_timestamp(namespace.policy("web")["metadata"]["creationTimestamp"])
+    assert created is not None
+    # Ages are told to the second.
+    eventually(lambda: time.time() > created.timestamp() + 1, describe="the next second")
 
     younger = web_policy(restart("web", registry.address, "example/side", TAG))
     younger["metadata"]["name"] = "younger"

@@ -91,6 +91,7 @@ def assert_as_predicted(
     assert max((wall(request) - turn[1] for request, turn in in_span), default=0) < MOST_LATE
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(420)
 def test_two_hundred_idle_policies(
     namespace: Namespace, registry: Registry, start_operator: StartOperator

@@ -19,7 +19,7 @@ from imagerefresh.api.status import ConditionType, Status
 from imagerefresh.cluster.errors import ClusterError, Throttled
 from imagerefresh.plan.due import next_check, until_due
 from imagerefresh.plan.summary import is_in_flight, is_inert, request_marks
-from imagerefresh.reconcile.track import Track
+from imagerefresh.reconcile.track import QuietSpell, Track
 from imagerefresh.telemetry.metrics import PolicyMetrics
 
 logger = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Pacer:
     def notice(self, policy: Mapping[str, Any]) -> None:
         """The policy has changed: unless by a write of ours, all is to be thought over."""
         self.policy = policy
-        if not self.track.is_own_write(policy):
+        if self.track.quiet and not self._is_echo(self.track.quiet):
             self.track.quiet = None
         self._woken.set()
 
@@ -104,7 +104,7 @@ class Pacer:
         if self._failures:
             return max(self._retry_at - self.monotonic(), 0.0)
         quiet = self.track.quiet
-        if quiet and (quiet.policy is self.policy or self.track.is_own_write(self.policy)):
+        if quiet and (quiet.policy is self.policy or self._is_echo(quiet)):
             return self._until_due(quiet.spec)
         status = self.track.status(self.policy)
         pause = self._until_turn(status)
@@ -143,6 +143,11 @@ class Pacer:
             pause = max(pause, error.retry_after)
         self._failures += 1
         self._retry_at = self.monotonic() + pause
+
+    def _is_echo(self, quiet: QuietSpell) -> bool:
+        """Whether the policy differs by our own status write alone: it may carry a new request."""
+        is_own = self.track.is_own_write(self.policy)
+        return is_own and request_marks(self.policy) == request_marks(quiet.policy)
 
     def _until_turn(self, status: Status) -> float:
         try:

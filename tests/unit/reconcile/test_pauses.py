@@ -69,6 +69,20 @@ class TestQuiet:
         assert paused(pacer, a_policy(status=UP, requested="q1")) == 0
         assert pacer.track.quiet is None
 
+    @pytest.mark.parametrize(("requested", "is_quiet"), [(None, True), ("q1", False)])
+    def test_the_echo_of_our_own_write_ends_it_if_it_carries_a_request(
+        self, pacer: Pacer, clocks: Clocks, requested: str | None, *, is_quiet: bool
+    ) -> None:
+        """B4, B27: a person may have asked while the status was written."""
+        ran(pacer, a_policy(status=UP))
+        self.quiet(pacer, clocks)
+        echo = a_policy(status=UP, **({"requested": requested} if requested else {}))
+        echo["metadata"]["resourceVersion"] = "200"
+        pacer.track.has_written(echo, UP)
+        pacer.notice(echo)
+        assert (pacer.track.quiet is not None) is is_quiet
+        assert (pacer.pause() > 0) is is_quiet
+
     def test_a_request_that_came_during_the_run(self, pacer: Pacer, clocks: Clocks) -> None:
         """B4: at once; a run that knew nothing of it must not hide it."""
         policy = a_policy(status=with_times(UP, clocks))
