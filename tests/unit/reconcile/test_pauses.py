@@ -76,7 +76,7 @@ class TestQuiet:
         """B4, B27: a person may have asked while the status was written."""
         ran(pacer, a_policy(status=UP))
         self.quiet(pacer, clocks)
-        echo = a_policy(status=UP, **({"requested": requested} if requested else {}))
+        echo = a_policy(status=UP, requested=requested) if requested else a_policy(status=UP)
         echo["metadata"]["resourceVersion"] = "200"
         pacer.track.has_written(echo, UP)
         pacer.notice(echo)
