@@ -71,7 +71,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.reconnect_backoff = 1
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
-    settings.queueing.worker_limit = 50
+    settings.queueing.idle_timeout = 0.5  # a worker is only a task, and a policy rarely changes
     settings.process.ultimate_exiting_timeout = 20  # below the pod's grace period
     settings.persistence.finalizer = (
         f"{GROUP}/finalizer"  # never set, and never somebody else's removed

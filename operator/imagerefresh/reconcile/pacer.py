@@ -106,6 +106,7 @@ class Pacer:
         quiet = self.track.quiet
         if quiet and (quiet.policy is self.policy or self._is_echo(quiet)):
             return self._until_due(quiet.spec)
+        self.track.quiet = None  # a run that began before the policy changed has left it behind
         status = self.track.status(self.policy)
         pause = self._until_turn(status)
         if pause and is_in_flight(self.policy, status):

@@ -81,6 +81,7 @@ class Reconciler:
             ClusterError: the API server can't be asked now; nothing is lost, the next run begins
                 anew.
         """
+        track.quiet = None
         before, wall = track.status(policy), self.wall_clock()
         try:
             spec = track.spec(policy)

@@ -83,6 +83,18 @@ class TestQuiet:
         assert (pacer.track.quiet is not None) is is_quiet
         assert (pacer.pause() > 0) is is_quiet
 
+    def test_a_spell_that_a_run_left_for_an_older_policy_is_dropped(
+        self, pacer: Pacer, clocks: Clocks
+    ) -> None:
+        """B4: a turn passed in it would never end, and nothing else would run."""
+        ran(pacer, a_policy(status=UP))
+        self.quiet(pacer, clocks)
+        left_behind = pacer.track.quiet
+        pacer.notice(a_policy(status=UP, requested="q1"))
+        pacer.track.quiet = left_behind
+        assert pacer.pause() == 0
+        assert pacer.track.quiet is None
+
     def test_a_request_that_came_during_the_run(self, pacer: Pacer, clocks: Clocks) -> None:
         """B4: at once; a run that knew nothing of it must not hide it."""
         policy = a_policy(status=with_times(UP, clocks))
