@@ -29,6 +29,7 @@ VARIABLE = "DIGEST"
 RARELY = "24h"
 """An interval without a turn while a test runs, but for one in some thousand runs."""
 
+_TEMPLATE_HASH = "pod-template-hash"
 _requests = itertools.count(1)
 
 
@@ -265,10 +266,18 @@ def rollouts(namespace: Namespace, name: str = "web") -> list[str | None]:
 
 
 def wait_stuck(namespace: Namespace, name: str = "web") -> list[Manifest]:
-    """Wait until pods can't pull their image, as is the fate of bad digests; returns the pods."""
+    """Wait until pods of the present template can't pull their image, as is the fate of bad
+    digests; returns the pods.
+    """
 
     def stuck() -> list[Manifest]:
-        return [pod for pod in namespace.pods(name) if _is_stuck(pod)]
+        present = _template_hash(namespace, name)
+        pods = namespace.pods(name) if present else []
+        return [
+            pod
+            for pod in pods
+            if pod["metadata"]["labels"].get(_TEMPLATE_HASH) == present and _is_stuck(pod)
+        ]
 
     return eventually(stuck, describe="pods that can't pull their image")
 
@@ -297,6 +306,17 @@ def let_run(namespace: Namespace, name: str = "web") -> None:
             "containerStatuses": statuses,
         }
         namespace.patch("Pod", pod["metadata"]["name"], {"status": running}, subresource="status")
+
+
+def _template_hash(namespace: Namespace, name: str) -> str | None:
+    """What the pods of a Deployment's present template are labelled with, once there is one."""
+    target = namespace.deployment(name)
+    seen: int = target.get("status", {}).get("observedGeneration", 0)
+    replica_sets = namespace.replica_sets(name)
+    if seen < target["metadata"]["generation"] or not replica_sets:
+        return None
+    found: str = replica_sets[-1]["metadata"]["labels"][_TEMPLATE_HASH]
+    return found
 
 
 def _is_stuck(pod: Manifest) -> bool:

@@ -1,6 +1,7 @@
 """The handlers run under kopf's own command, too, for people who know it."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,4 +61,4 @@ def test_the_story_under_kopf_run(
     wait_recorded(namespace, second)
     assert rollouts(namespace) == [None, second]
     assert "Traceback" not in kopf_run.output()
-    assert "403" not in kopf_run.output()
+    assert not re.search(r"\b403\b", kopf_run.output())  # a digest may well contain it
