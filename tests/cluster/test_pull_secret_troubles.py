@@ -78,7 +78,7 @@ def test_secrets_that_cannot_be_used_are_named_and_a_public_image_is_followed(
     )
     wait_recorded(namespace, digest)
     assert problem(wait_ready(namespace)) == (
-        'secret "regcred": the entry "r.example.com" is left out, as it holds no credentials;'
+        'secret "regcred": the entry "r.example.com" can\'t be used: it holds no credentials;'
         ' secret "not-granted" may not be read: the operator needs the right to get secrets named'
         " not-granted (see deploy/components/pull-secrets)"
     )

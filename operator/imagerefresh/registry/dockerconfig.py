@@ -72,7 +72,7 @@ def read_docker_config(content: bytes, source: str, *, is_legacy: bool = False) 
             scope = _scope(key)
             found.append((scope, _credential(_object(entry, "it"), source)))
         except _Unusable as why:
-            problems.append(f"{source}: the entry {_shown(key)} is left out, as {why}")
+            problems.append(f"{source}: the entry {_shown(key)} can't be used: {why}")
     if not found and not problems:
         problems.append(f"{source}: it has no entries")
     return DockerConfig(tuple(found), tuple(problems))
@@ -81,7 +81,10 @@ def read_docker_config(content: bytes, source: str, *, is_legacy: bool = False) 
 def _decoded(content: bytes) -> object:
     try:
         document: object = json.loads(content.rstrip(b"\0"))
-    except (ValueError, RecursionError):  # without a cause: its text quotes the content
+    # Without a cause: its text quotes the content.
+    except json.JSONDecodeError as error:
+        raise _Unusable(f"its content is not JSON (line {error.lineno})") from None
+    except (ValueError, RecursionError):
         raise _Unusable("its content is not JSON") from None
     return document
 
@@ -95,7 +98,7 @@ def _object(value: object, what: str) -> Mapping[str, object]:
 def _told_stores(document: Mapping[str, object]) -> Iterator[str]:
     for name in ("credsStore", "credHelpers"):
         if document.get(name):
-            yield f"{name} is ignored, as its programs are not there; put the credentials in auths"
+            yield f"{name} can't be used: its programs are not there; put the credentials in auths"
 
 
 def _credential(entry: Mapping[str, object], source: str) -> Credential:

@@ -170,7 +170,7 @@ class TestComplaint:
         reply = await ask(gate, the_keys(drawer), *drawer.contents)
         assert (found(reply), gate.asked) == (D1, [sources("c")])
         assert reply.complaint == (
-            'it may not be read; secret "b": its content is not JSON; it does not exist'
+            'it may not be read; secret "b": its content is not JSON (line 1); it does not exist'
         )
 
     async def test_is_not_known_while_the_registry_is_in_trouble(self) -> None:

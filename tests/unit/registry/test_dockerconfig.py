@@ -86,20 +86,21 @@ def test_a_usable_entry(entry: object, expected: Credential) -> None:
         ([SECRET], "it is not a JSON object"),
     ],
 )
-def test_an_unusable_entry_is_named_and_left_out(entry: object, why: str) -> None:
+def test_an_unusable_entry_is_named_and_the_rest_is_used(entry: object, why: str) -> None:
     config = read({"auths": {"bad.example.com": entry, "good": {"username": "bob"}}})
     assert [found for _, found in config.entries] == [credential("bob")]
     [problem] = config.problems
-    assert problem.startswith(f'{SOURCE}: the entry "bad.example.com" is left out, as {why}')
+    assert problem.startswith(f'{SOURCE}: the entry "bad.example.com" can\'t be used: {why}')
     assert SECRET not in problem
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "its content is not JSON"),
-        (f'{{"auths": {SECRET}}}'.encode(), "its content is not JSON"),
-        (b"\xff\xfe\x00", "its content is not JSON"),
+        (b"", "its content is not JSON (line 1)"),
+        (f'{{\n"auths": {SECRET}}}'.encode(), "its content is not JSON (line 2)"),
+        (b"\xff\xfe\x00", "its content is not JSON (line 1)"),
+        (b'{"auths": "\xff"}', "its content is not JSON"),
         (b"[" * 100_000, "its content is not JSON"),
         (b"null", "its content is not a JSON object"),
         (f'"{SECRET}"'.encode(), "its content is not a JSON object"),
@@ -109,7 +110,7 @@ def test_an_unusable_entry_is_named_and_left_out(entry: object, why: str) -> Non
         (b"{}", "it has no entries"),
         (
             b'{"credsStore": "desktop"}',
-            "credsStore is ignored, as its programs are not there; put the credentials in auths",
+            "credsStore can't be used: its programs are not there; put the credentials in auths",
         ),
     ],
 )
@@ -127,7 +128,7 @@ def test_credential_programs_are_named_and_the_rest_is_used() -> None:
     )
     assert len(config.entries) == 1
     [problem] = config.problems
-    assert problem.startswith(f"{SOURCE}: credHelpers is ignored")
+    assert problem.startswith(f"{SOURCE}: credHelpers can't be used")
 
 
 def test_the_older_form_is_the_map_itself() -> None:
@@ -165,7 +166,7 @@ def test_a_key_without_a_host_is_left_out(key: str) -> None:
     config = read({"auths": {key: {"username": "bob"}}})
     assert config.entries == ()
     [problem] = config.problems
-    assert problem.startswith(f"{SOURCE}: the entry with an unusual name is left out, as it")
+    assert problem.startswith(f"{SOURCE}: the entry with an unusual name can't be used: it")
 
 
 @pytest.mark.parametrize(
