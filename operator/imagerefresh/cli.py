@@ -45,11 +45,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="PATH",
         help="credentials, in the form that pull secrets hold; without it there are none",
     )
+    command.add_argument(
+        "--namespace",
+        default="",
+        metavar="NAME",
+        help="use the credentials that the registries file has for the policies of a namespace",
+    )
     given = parser.parse_args(arguments)
     try:
         settings = Settings.from_environment(os.environ)
         if given.command == "resolve":
-            return resolve_image(given.image, given.output, given.docker_config, settings)
+            return resolve_image(
+                given.image, given.output, given.docker_config, given.namespace, settings
+            )
         Registries.open(settings, lambda _: None)  # a bad file is told before anything starts
     except (SettingsError, InvalidConfigError, InvalidReference) as error:
         print(error, file=sys.stderr)
@@ -67,7 +75,9 @@ def run(settings: Settings) -> int:
     return 0
 
 
-def resolve_image(image: str, output: str, docker_config: Path | None, settings: Settings) -> int:
+def resolve_image(
+    image: str, output: str, docker_config: Path | None, namespace: str, settings: Settings
+) -> int:
     """Shows what an image reference stands for.
 
     Raises:
@@ -77,7 +87,7 @@ def resolve_image(image: str, output: str, docker_config: Path | None, settings:
     """
     reference = parse(image)
     credentials = _credentials(docker_config, reference) if docker_config else []
-    found = asyncio.run(resolve.look(reference, settings, credentials))
+    found = asyncio.run(resolve.look(reference, settings, credentials, namespace))
     print(resolve.FORMATS[output](found))
     return 0 if found.trouble is None else NOT_FOUND
 

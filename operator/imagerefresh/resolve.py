@@ -41,16 +41,28 @@ class Look:
 
 
 async def look(
-    reference: Reference, settings: Settings, credentials: Sequence[Credential] = ()
+    reference: Reference,
+    settings: Settings,
+    credentials: Sequence[Credential] = (),
+    namespace: str = "",
 ) -> Look:
     """Resolves a reference, then gets what it stands for by digest.
 
-    Raises InvalidConfigError if the registries file can't be used.
+    Args:
+        reference: what to look at.
+        settings: those of the operator.
+        credentials: in place of pull secrets.
+        namespace: what the registries file lends to the policies of this one is tried next; "" for
+            none.
+
+    Raises:
+        InvalidConfigError: the registries file can't be used.
     """
     found = Look(reference)
     registries = Registries.open(settings, found.requests.append)
+    lent = registries.client.credentials_for(reference, namespace)
     try:
-        await _ask(registries.client, found, credentials)
+        await _ask(registries.client, found, (*credentials, *lent))
     finally:
         await registries.close()
     return found

@@ -66,7 +66,8 @@ class Settings:
 
     registries_file: Path | None = None
     """IMAGEREFRESH_REGISTRIES_FILE: path of a file that says more about registries: certificates,
-    proxies, mirrors, limits; see docs/registries.md. It is read again when it changes."""
+    proxies, mirrors, limits, credentials; see docs/registries.md. It is read again when it
+    changes."""
 
     log_format: LogFormat = LogFormat.TEXT
     """IMAGEREFRESH_LOG_FORMAT: text or json."""

@@ -5,7 +5,15 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from imagerefresh.registry.config import ClientCertificate, Config, Host, Mirror, Proxy, RateLimit
+from imagerefresh.registry.config import (
+    ClientCertificate,
+    Config,
+    Credentials,
+    Host,
+    Mirror,
+    Proxy,
+    RateLimit,
+)
 from imagerefresh.registry.config_text import ConfigText
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "registries.md").read_text()
@@ -18,7 +26,7 @@ def keys(model: type[BaseModel]) -> set[str]:
 
 def test_every_key_is_explained() -> None:
     table = "\n".join(line for line in TEXT.splitlines() if line.startswith("| `"))
-    models = (Config, Host, Proxy, Mirror, RateLimit, ClientCertificate)
+    models = (Config, Host, Proxy, Mirror, RateLimit, ClientCertificate, Credentials)
     known = {key for model in models for key in keys(model)}
     assert "caFile" in known
     assert sorted(key for key in known if not re.search(rf"[`.]{key}`", table)) == []

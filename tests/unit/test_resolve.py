@@ -61,6 +61,17 @@ def serve(registry: ScriptedRegistry, body: bytes) -> str:
     return f"{registry.host}/team/app:prod"
 
 
+def serve_to_one_user(registry: ScriptedRegistry) -> str:
+    """Serve it to good:s3cret alone, and return the reference."""
+    image = serve(registry, INDEX)
+    demand = Reply(401, (("WWW-Authenticate", 'Basic realm="x"'),))
+    registry.on_tag(
+        "HEAD",
+        lambda seen: manifest() if seen.authorization == "Basic Z29vZDpzM2NyZXQ=" else demand,
+    )
+    return image
+
+
 async def run(*arguments: str) -> int:
     return await asyncio.to_thread(main, ["resolve", *arguments])
 
@@ -205,12 +216,7 @@ async def test_credentials_come_from_a_docker_config(
     registry: ScriptedRegistry, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """B10: matched as pull secrets are."""
-    image = serve(registry, INDEX)
-    demand = Reply(401, (("WWW-Authenticate", 'Basic realm="x"'),))
-    registry.on_tag(
-        "HEAD",
-        lambda seen: manifest() if seen.authorization == "Basic Z29vZDpzM2NyZXQ=" else demand,
-    )
+    image = serve_to_one_user(registry)
     entry = {"username": "good", "password": "s3cret"}
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"auths": {registry.host: entry, "other.test": {}}}))
@@ -221,3 +227,26 @@ async def test_credentials_come_from_a_docker_config(
     assert await run(image) == 1
     assert await run(image, "--docker-config", str(tmp_path / "none")) == 2
     assert "none: no such file" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("_insecure")
+async def test_a_namespace_brings_what_the_registries_file_lends_it(
+    registry: ScriptedRegistry,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """After the docker config that stands for pull secrets; and nothing without a namespace."""
+    image = serve_to_one_user(registry)
+    pulls, lent, file = (tmp_path / name for name in ("pulls.json", "lent.json", "registries.yaml"))
+    for path, password in ((pulls, "wrong"), (lent, "s3cret")):
+        entry = {"username": "good", "password": password}
+        path.write_text(json.dumps({"auths": {registry.host: entry}}))
+    file.write_text(f"credentials: [{{dockerConfigFile: {lent}, namespaces: [shop]}}]")
+    monkeypatch.setenv("IMAGEREFRESH_REGISTRIES_FILE", str(file))
+    assert await run(image, "--docker-config", str(pulls), "--namespace", "shop") == 0
+    shown = capsys.readouterr().out
+    assert f'credential  docker config "{lent}"\nrejected    {pulls}\n' in shown
+    assert await run(image, "--namespace", "bank") == 1
+    assert await run(image) == 1
+    assert "docker config" not in capsys.readouterr().out

@@ -1,9 +1,11 @@
 """The credentials for a policy's images, and the question to the registry with them (B10).
 
 In this order: the pull secrets of the policy, those of its target, those of the target's
-ServiceAccount. The last are looked for only if the registry wants more than the others, and no
-credential at all, give: reading ServiceAccounts is an optional right, and most images need none. If
-one may not be read then, the image's trouble says so.
+ServiceAccount, and what the registries file lends to the policies of the namespace. A
+ServiceAccount is looked at only if the registry wants more than the pull secrets, and no credential
+at all, give, or if the file has something that would be tried after it: reading ServiceAccounts is
+an optional right, and most images need none. If one may not be read then, the image's trouble says
+so.
 """
 
 from collections.abc import Iterable, Mapping
@@ -81,10 +83,12 @@ class Keys:
         Raises:
             ClusterError: the API server can't be asked for a secret now.
         """
-        bunch = await self._gather(spec, fresh_since, with_account=self._uses_account)
-        credentials = bunch.credentials_for(reference)
+        lent = registry.credentials_for(reference, self.namespace)
+        with_account = self._uses_account or bool(lent)
+        bunch = await self._gather(spec, fresh_since, with_account=with_account)
+        credentials = (*bunch.credentials_for(reference), *lent)
         answer = await registry.resolve(reference, credentials, fresh_since=fresh_since)
-        if not self._uses_account and _wants_more(answer):
+        if not with_account and _wants_more(answer):
             bunch = await self._gather(spec, fresh_since, with_account=True)
             more = bunch.credentials_for(reference)
             if len(more) > len(credentials):

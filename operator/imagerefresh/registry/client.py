@@ -64,6 +64,12 @@ class RegistryClient:
         """Go by other rules from now on; requests in flight end as they began."""
         self._transport.use(rules)
 
+    def credentials_for(self, reference: Reference, namespace: str) -> tuple[Credential, ...]:
+        """Return the credentials of the registries file for an image, as far as they are meant for
+        the policies of a namespace.
+        """
+        return self._transport.rules.credentials_for(reference, namespace)
+
     async def resolve(
         self,
         reference: Reference,

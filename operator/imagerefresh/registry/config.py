@@ -5,6 +5,7 @@ an unknown key is an error, since a typing error must not pass in silence. Messa
 as an address of a proxy may hold a password.
 """
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +22,7 @@ EVERY_HOST = "*"
 DIRECT = "direct"
 _MAX_PER_SECOND = 10_000
 _MAX_BURST = 100_000
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 
 
 class _Model(BaseModel):
@@ -88,6 +90,12 @@ def _host(text: str) -> str:
 
 def _no_proxy(text: str) -> str:
     NoProxy([text])
+    return text
+
+
+def _namespace(text: str) -> str:
+    if not _NAMESPACE.fullmatch(text):
+        raise ValueError("give names of namespaces, one by one")
     return text
 
 
@@ -162,12 +170,20 @@ class Mirror(_Model):
     location: Annotated[str, _checked(place)]
 
 
+class Credentials(_Model):
+    """A docker config whose credentials serve the policies of some namespaces, and no others."""
+
+    docker_config_file: AbsolutePath
+    namespaces: tuple[Annotated[str, _checked(_namespace)], ...] = Field(min_length=1)
+
+
 class Config(_Model):
     """The whole file."""
 
     hosts: dict[Annotated[str, _checked(_host)], Host] = Field(default_factory=dict)
     proxy: Proxy | None = None
     mirrors: tuple[Mirror, ...] = ()
+    credentials: tuple[Credentials, ...] = ()
 
     @model_validator(mode="after")
     def _trusts_nobody_wholesale(self) -> Self:

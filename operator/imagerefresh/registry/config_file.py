@@ -9,11 +9,14 @@ import ssl
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from imagerefresh.registry.config import Config, Host, Insecure
+from imagerefresh.registry.config import Config, Credentials, Host, Insecure
 from imagerefresh.registry.config_text import ConfigText, InvalidConfigError
+from imagerefresh.registry.dockerconfig import read_docker_config
+from imagerefresh.registry.keyring import Keyring
 from imagerefresh.registry.rules import Rules
 
 _MAX_SIZE = 1024 * 1024
+_LEGACY_NAME = ".dockercfg"
 
 _Stamp = tuple[Path, int, int, int]
 
@@ -30,18 +33,17 @@ class ConfigFile:
         """Read it; raises InvalidConfigError."""
         self._seen = tuple(_stamps([self._path]))  # first: what changes meanwhile is seen next time
         try:
-            data = self._path.read_bytes()
-        except OSError as error:
-            raise InvalidConfigError(f"{self._path}: {_reason(error)}") from None
-        if len(data) > _MAX_SIZE:
-            raise InvalidConfigError(f"{self._path}: larger than {_MAX_SIZE} bytes")
+            data = _read(self._path)
+        except _UnreadableError as why:
+            raise InvalidConfigError(f"{self._path}: {why}") from None
         text = ConfigText(self._path, data)
         config = text.config()
         self._seen += tuple(_stamps(_named(config)))
         contexts = {
             name: _context(text, name, host) for name, host in config.hosts.items() if host.has_tls
         }
-        return Rules(config, contexts, allow_loopback=self._allow_loopback)
+        keyrings = [_keyring(text, number, each) for number, each in enumerate(config.credentials)]
+        return Rules(config, contexts, keyrings, allow_loopback=self._allow_loopback)
 
     def load_if_changed(self) -> Rules | None:
         """Read it if it, or a file that it names, has changed since it was last read.
@@ -73,6 +75,23 @@ def _context(text: ConfigText, name: str, host: Host) -> ssl.SSLContext:
     return context
 
 
+def _keyring(text: ConfigText, number: int, credentials: Credentials) -> Keyring:
+    """Return what a docker config holds. Unlike a pull secret it is an administrator's, who is told
+    of each fault in it and has the last good one in force meanwhile.
+    """
+    path, place = credentials.docker_config_file, ("credentials", number, "dockerConfigFile")
+    try:
+        content = _read(path)
+    except _UnreadableError as why:
+        raise text.problem(place, f"{path}: {why}") from None
+    found = read_docker_config(
+        content, f'docker config "{path}"', is_legacy=path.name == _LEGACY_NAME
+    )
+    if found.problems:
+        raise text.problem(place, "; ".join(found.problems))
+    return Keyring([found])
+
+
 def _named(config: Config) -> Iterator[Path]:
     for host in config.hosts.values():
         if host.ca_file is not None:
@@ -80,6 +99,23 @@ def _named(config: Config) -> Iterator[Path]:
         if host.client_certificate is not None:
             yield host.client_certificate.cert_file
             yield host.client_certificate.key_file
+    for credentials in config.credentials:
+        yield credentials.docker_config_file
+
+
+class _UnreadableError(Exception):
+    """Why a file can't be read."""
+
+
+def _read(path: Path) -> bytes:
+    """Read a file; raises _UnreadableError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _UnreadableError(_reason(error)) from None
+    if len(data) > _MAX_SIZE:
+        raise _UnreadableError(f"larger than {_MAX_SIZE} bytes")
+    return data
 
 
 def _stamps(paths: Iterable[Path]) -> Iterator[_Stamp]:

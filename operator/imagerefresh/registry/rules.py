@@ -5,7 +5,7 @@ file changes. Without a file the defaults hold.
 """
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from yarl import URL
@@ -13,8 +13,10 @@ from yarl import URL
 from imagerefresh.reference import Reference, is_loopback
 from imagerefresh.registry.bucket import DEFAULT_RATE, Rate
 from imagerefresh.registry.config import DIRECT, EVERY_HOST, Config, Host, Insecure, place
+from imagerefresh.registry.keyring import Keyring
 from imagerefresh.registry.lru import LRU
 from imagerefresh.registry.no_proxy import NoProxy
+from imagerefresh.registry.outcomes import Credential
 
 _MAX_HOSTS = 4096
 _HTTP_PORT = 80
@@ -48,6 +50,7 @@ class Rules:
         self,
         config: Config | None = None,
         contexts: Mapping[str, ssl.SSLContext] | None = None,
+        keyrings: Sequence[Keyring] = (),
         *,
         allow_loopback: bool = False,
     ) -> None:
@@ -56,6 +59,7 @@ class Rules:
         Args:
             config: of the file.
             contexts: a TLS context for each of its hosts that says how TLS is spoken.
+            keyrings: what each docker config holds that it names under `credentials`, in order.
             allow_loopback: all registries on this machine may be asked, in plain http too.
         """
         self._config = config or Config()
@@ -73,6 +77,7 @@ class Rules:
         for host in self._config.hosts.values():
             if host.proxy is not None and host.proxy != DIRECT:
                 self._proxies.add(_end(host.proxy))
+        self._keyrings = tuple(zip(self._config.credentials, keyrings, strict=True))
         self._kept: LRU[tuple[str, int], HostRule] = LRU(_MAX_HOSTS)
 
     def for_host(self, host: str, port: int) -> HostRule:
@@ -123,6 +128,17 @@ class Rules:
         """Whether the file lets a token service see the credentials for a registry."""
         trusted = self.for_url(registry).host.token_services
         return bool(trusted) and _name(service.raw_host or "", service.port or 0) in trusted
+
+    def credentials_for(self, reference: Reference, namespace: str) -> tuple[Credential, ...]:
+        """Return what the file holds for an image, in the order of the file, if it is a policy of
+        this namespace that asks; a policy of another namespace has nothing of it (B10).
+        """
+        return tuple(
+            credential
+            for rule, keyring in self._keyrings
+            if namespace in rule.namespaces
+            for credential in keyring.credentials_for(reference)
+        )
 
     def proxy_for(self, url: URL) -> URL | None:
         """Return the proxy that an address is reached through, None for none.

@@ -1,13 +1,16 @@
 """Which pull secrets are read and tried for an image, and what is said of them (B10)."""
 
+from dataclasses import replace
+
 import pytest
 
 from imagerefresh.api.status import Status
 from imagerefresh.cluster.errors import Unavailable
 from imagerefresh.cluster.secrets import PullSecret, Unreadable
+from imagerefresh.reconcile.keys import Keys
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.track import Track
-from imagerefresh.registry import Trouble
+from imagerefresh.registry import Credential, Trouble
 from unit.plan.builders import D1, Json
 from unit.reconcile.drawer import (
     BAD,
@@ -31,6 +34,8 @@ from unit.reconcile.drawer import (
     sources,
     the_keys,
 )
+
+LENT = Credential('docker config "/etc/shop/config.json"', username="robot", password=RIGHT)
 
 
 class TestOrder:
@@ -146,6 +151,35 @@ class TestServiceAccount:
         drawer.account = FORBIDDEN
         reply = await ask(gate, keys)
         assert (reply.answer, reply.complaint) == (DENIED, FORBIDDEN.message)
+
+
+class TestLentByTheOperator:
+    """What the registries file has for the policies of a namespace."""
+
+    async def test_comes_after_all_else(self) -> None:
+        """In one question, so that no anonymous one goes before it."""
+        contents = {"mine": BAD, "pods": BAD, "accounts": BAD}
+        drawer, gate = Drawer(contents, ("accounts",)), Gate(lent=(LENT,))
+        reply = await ask(gate, the_keys(drawer, pods("pods")), "mine")
+        assert found(reply) == D1
+        assert gate.asked == [[*sources("mine", "pods", "accounts"), LENT.source]]
+        assert reply.credentials[-1] == LENT
+
+    async def test_is_for_the_namespace_only(self) -> None:
+        """B10."""
+        gate = Gate(lent=(LENT,))
+        reply = await ask(gate, Keys(Drawer({}), "bank"))
+        assert (reply.answer, gate.asked) == (DENIED, [[]])
+
+    async def test_a_ServiceAccount_out_of_reach_is_no_problem(self) -> None:  # noqa: N802 as it is written
+        """B28: an optional right."""
+        reply = await ask(Gate(lent=(LENT,)), the_keys(Drawer({}, FORBIDDEN), pods()))
+        assert (found(reply), reply.complaint) == (D1, "")
+
+    async def test_is_named_when_it_is_refused(self) -> None:
+        gate = Gate(lent=(replace(LENT, password="wrong"),), is_open=True)
+        reply = await ask(gate, the_keys(Drawer({}), pods()))
+        assert reply.complaint == f"{REFUSED} {LENT.source}"
 
 
 class TestComplaint:

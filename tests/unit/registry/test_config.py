@@ -42,6 +42,8 @@ proxy:
 mirrors:
   - {prefix: docker.io/library, location: mirror.example.com/hub}
   - {prefix: GHCR.io, location: "mirror.example.com:5000"}
+credentials:
+  - {dockerConfigFile: /etc/shop/.dockerconfigjson, namespaces: [shop, bank]}
 """)
     assert list(config.hosts) == [
         "registry.example.com",
@@ -61,6 +63,9 @@ mirrors:
         ("docker.io/library", "mirror.example.com/hub"),
         ("ghcr.io", "mirror.example.com:5000"),
     ]
+    (credentials,) = config.credentials
+    assert credentials.docker_config_file == Path("/etc/shop/.dockerconfigjson")
+    assert credentials.namespaces == ("shop", "bank")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +102,17 @@ mirrors:
             "mirrors:\n  - {prefix: docker.io/Lib, location: m.test}\n",
             ":2: mirrors.0.prefix: the r",
         ),
+        ("credentials:\n  - {namespaces: [a]}\n", ":2: credentials.0.dockerConfigFile: Field req"),
+        ("credentials:\n  - dockerConfigFile: /x\n", ":2: credentials.0.namespaces: Field requ"),
+        (
+            "credentials:\n  - dockerConfigFile: /x\n    namespaces: []\n",
+            ":3: credentials.0.namespaces: Tuple should have at least 1 item",
+        ),
+        (
+            'credentials:\n  - dockerConfigFile: /x\n    namespaces:\n    - a\n    - "*"\n',
+            ":5: credentials.0.namespaces.1: give names of namespaces, one by one",
+        ),
+        ("credentials: [{dockerConfigFile: x, namespaces: [a]}]\n", "give the whole path"),
         ("hosts: [\n", ":2: not YAML: "),
         ("hosts:\n  a.test: {}\n  b.test: {}\n  a.test: {}\n", ":4: a key stands there twice"),
         ("- hosts\n", ":1: Input should be"),
