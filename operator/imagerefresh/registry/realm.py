@@ -5,11 +5,17 @@ where credentials go nor that they go in the clear (B10).
 """
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
 
+from publicsuffixlist import PublicSuffixList
 from yarl import URL
 
 from imagerefresh.registry.outcomes import RegistryError, TroubleReason
 from imagerefresh.registry.urls import foreign_url, has_user, host_port
+
+_SERVICES: Final = "svc"
+"""The label that stands between the namespace and the cluster's domain in the name of a Service."""
 
 
 def token_service(realm: str, registry: URL, *, allows_plain_http: Callable[[URL], bool]) -> URL:
@@ -38,7 +44,7 @@ def token_service(realm: str, registry: URL, *, allows_plain_http: Callable[[URL
 def may_see_credentials(service: URL, registry: URL) -> bool:
     """Whether credentials for the registry may go to its token service.
 
-    They may if both are one host, or names in one domain that somebody has registered, such as
+    They may if both are one host, or names in one domain that has one owner, such as
     auth.docker.io and registry-1.docker.io, or gitlab.com and registry.gitlab.com.
     """
     ours, theirs = registry.raw_host or "", service.raw_host or ""
@@ -49,17 +55,26 @@ def may_see_credentials(service: URL, registry: URL) -> bool:
 
 
 def _domain(host: str) -> str | None:
-    """Return the domain that a host is in, None for an address or a name that is in none.
+    """Return the domain that a host is in and that one owner has; None for an address, and for a
+    name under which anybody can have one.
 
-    Two labels, or three where the last two look like a country's suffix, such as co.uk: a short
-    label under two letters. So it may take a registered domain for a suffix, but hardly a suffix
-    for a domain, except for those of hosting services, such as github.io.
+    By the Public Suffix List, the domains in which hosting services give names to their customers
+    included. A Service of a cluster belongs to its namespace.
     """
-    labels = host.split(".")
+    labels = host.rstrip(".").split(".")
     if ":" in host or labels[-1].isdigit():
         return None
-    size = 3 if len(labels) > 1 and len(labels[-1]) == 2 and len(labels[-2]) <= 3 else 2  # noqa: PLR2004
-    return ".".join(labels[-size:]) if len(labels) >= size else None
+    if _SERVICES in labels[2:]:
+        return ".".join(labels[labels.index(_SERVICES, 2) - 1 :])
+    return _public_suffixes().privatesuffix(host)
+
+
+@lru_cache(maxsize=1)
+def _public_suffixes() -> PublicSuffixList:
+    """Read the list that comes with the library, at the first need: most registries have their
+    token service on their own host.
+    """
+    return PublicSuffixList()
 
 
 def _over_tls(url: URL) -> URL:
