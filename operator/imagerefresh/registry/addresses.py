@@ -8,6 +8,7 @@ to, since a name alone proves nothing (B28). Private networks stay allowed: regi
 import ipaddress
 import socket
 from collections.abc import Callable
+from enum import Flag, auto
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
@@ -15,65 +16,104 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import DefaultResolver
 from typing_extensions import override
 
-# Cloud metadata and credential services outside the link-local ranges.
-_METADATA = frozenset(
-    {
-        IPv4Address("100.100.100.200"),
-        IPv4Address("168.63.129.16"),
-        IPv4Address("192.0.0.192"),
-        IPv6Address("fd00:ec2::23"),
-        IPv6Address("fd00:ec2::254"),
-        IPv6Address("fd20:ce::254"),
-    }
+from imagerefresh.reference import is_loopback
+
+# Where clouds serve metadata and credentials to their machines. No rule opens these.
+_METADATA = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "169.254.169.0/24",  # nearly all of them; AWS has more services here
+        "169.254.170.0/24",  # AWS, for containers
+        "fd00:ec2::/32",
+        "169.254.0.23",  # Tencent
+        "169.254.42.42",  # Scaleway
+        "fd00:42::42",
+        "100.100.100.200",  # Alibaba
+        "fd00:100::100:200",
+        "168.63.129.16",  # Azure
+        "192.0.0.192",  # Oracle
+        "fd00:c1::a9fe:a9fe",
+        "fd20:ce::254",  # Google
+        "fd00:a9fe:a9fe::1",  # Akamai
+        "fe80::a9fe:a9fe",  # OpenStack
+    )
 )
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
-class RefusedAddressError(OSError):
-    """The policy forbids to connect there; `what` says to which kind of address."""
+class Near(Flag):
+    """Places that a host leads to only if an administrator says that it may."""
 
-    def __init__(self, what: str) -> None:
+    NOWHERE = 0
+    THIS_MACHINE = auto()
+    THIS_LINK = auto()
+
+
+class RefusedAddressError(OSError):
+    """The policy forbids to connect there.
+
+    Attributes:
+        what: the kind of address.
+        remedy: what an administrator can do, "" for nothing.
+    """
+
+    def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(what)
         self.what = what
+        self.remedy = remedy
 
 
-def check_address(text: str, *, allow_loopback: bool) -> None:
+# What an administrator can do, as messages say it.
+_FILE = "for the host in the operator's registries file (IMAGEREFRESH_REGISTRIES_FILE)"
+ALLOW_PLAIN_HTTP = f"insecure: plainHTTP {_FILE}"
+_ALLOW_LINK_LOCAL = f"allowLinkLocal: true {_FILE}"
+_ALLOW_LOOPBACK = (
+    f"allowLoopback: true {_FILE}, or for all IMAGEREFRESH_ALLOW_INSECURE_REGISTRIES=true"
+)
+
+
+def check_address(text: str, near: Near) -> None:
     """Raise RefusedAddressError unless the numeric address may be connected to.
 
     Anything but a plain IPv4 or IPv6 address is refused: the C library would still understand
     forms like ``127.1``.
     """
     try:
-        address = _unwrapped(ipaddress.ip_address(text))
+        # A zone names the interface to leave by, and tells nothing of who is at the other end.
+        address = _unwrapped(ipaddress.ip_address(text.partition("%")[0]))
     except ValueError:
         raise RefusedAddressError("an address in an unusual form") from None
-    if address.is_loopback:
-        if not allow_loopback:
-            raise RefusedAddressError("a loopback address")
-    elif address.is_link_local:
-        raise RefusedAddressError("a link-local address")
-    elif address in _METADATA:
+    if any(address in network for network in _METADATA):
         raise RefusedAddressError("a metadata service")
+    if address.is_loopback:
+        if not near & Near.THIS_MACHINE:
+            raise RefusedAddressError("a loopback address", _ALLOW_LOOPBACK)
+    elif address.is_link_local:
+        if not near & Near.THIS_LINK:
+            raise RefusedAddressError("a link-local address", _ALLOW_LINK_LOCAL)
     elif address.is_multicast or address.is_unspecified or _is_broadcast(address):
         raise RefusedAddressError("an address that is not one machine's")
 
 
 @lru_cache(maxsize=1024)
-def check_host(host: str, *, allow_loopback: bool) -> None:
-    """Check a host that is an address already; names wait for their resolution.
+def check_host(host: str, near: Near) -> None:
+    """Check a host that is an address already; names wait for their resolution, except for
+    localhost.
 
     What counts as an address is what the connector would not hand to its resolver.
     """
     if ":" in host or host.replace(".", "").isdigit():
-        check_address(host, allow_loopback=allow_loopback)
+        check_address(host, near)
+    elif is_loopback(host) and not near & Near.THIS_MACHINE:
+        raise RefusedAddressError("a loopback address", _ALLOW_LOOPBACK)
 
 
 class GuardedResolver(AbstractResolver):
     """A resolver whose answers hold only addresses that may be connected to."""
 
-    def __init__(self, allows_loopback: Callable[[str, int], bool]) -> None:
-        """Take the rule which hosts, by name and port, may lead to this machine."""
-        self._allows_loopback = allows_loopback
+    def __init__(self, near: Callable[[str, int], Near]) -> None:
+        """Take the rule where near hosts, by name and port, may lead."""
+        self._near = near
         self._inner: AbstractResolver = DefaultResolver()
 
     @override
@@ -85,7 +125,7 @@ class GuardedResolver(AbstractResolver):
         refused: RefusedAddressError | None = None
         for result in await self._inner.resolve(host, port, family):
             try:
-                check_address(result["host"], allow_loopback=self._allows_loopback(host, port))
+                check_address(result["host"], self._near(host, port))
             except RefusedAddressError as error:
                 refused = error
             else:

@@ -127,6 +127,7 @@ class Host(_Model):
     client_certificate: ClientCertificate | None = None
     insecure: Insecure | None = None
     allow_loopback: bool = False
+    allow_link_local: bool = False
     proxy: Annotated[str, _checked(_host_proxy)] | None = None
     rate_limit: RateLimit | None = None
     token_services: tuple[Annotated[str, _checked(place)], ...] = ()
@@ -152,7 +153,11 @@ class Host(_Model):
     def is_trusted_with_more(self) -> bool:
         """Whether it says what must be said of hosts one by one."""
         return bool(
-            self.insecure or self.allow_loopback or self.client_certificate or self.token_services
+            self.insecure
+            or self.allow_loopback
+            or self.allow_link_local
+            or self.client_certificate
+            or self.token_services
         )
 
 

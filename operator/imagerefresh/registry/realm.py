@@ -11,6 +11,7 @@ from typing import Final
 from publicsuffixlist import PublicSuffixList
 from yarl import URL
 
+from imagerefresh.registry.addresses import ALLOW_PLAIN_HTTP
 from imagerefresh.registry.outcomes import RegistryError, TroubleReason
 from imagerefresh.registry.urls import foreign_url, has_user, host_port
 
@@ -36,7 +37,9 @@ def token_service(realm: str, registry: URL, *, allows_plain_http: Callable[[URL
     if registry.scheme == "http":
         if allows_plain_http(url):
             return url
-    elif url.host == registry.host:
+        remedy = f", or an administrator allows it by {ALLOW_PLAIN_HTTP}"
+        raise _misconfigured(registry, f"{host_port(url)} in plain http", remedy)
+    if url.host == registry.host:
         return _over_tls(url)
     raise _misconfigured(registry, f"{host_port(url)} in plain http")
 
@@ -89,8 +92,9 @@ def _over_tls(url: URL) -> URL:
     )
 
 
-def _misconfigured(registry: URL, what: str) -> RegistryError:
+def _misconfigured(registry: URL, what: str, remedy: str = "") -> RegistryError:
     return RegistryError(
         TroubleReason.RegistryMisconfigured,
-        f"{host_port(registry)} names {what} as its token service; it must be an https address",
+        f"{host_port(registry)} names {what} as its token service; it must be an https address"
+        + remedy,
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from yarl import URL
 
 from imagerefresh.reference import Reference, is_loopback
+from imagerefresh.registry.addresses import Near
 from imagerefresh.registry.bucket import DEFAULT_RATE, Rate
 from imagerefresh.registry.config import DIRECT, EVERY_HOST, Config, Host, Insecure, place
 from imagerefresh.registry.keyring import Keyring
@@ -109,19 +110,27 @@ class Rules:
             return "http"
         return "http" if is_loopback(registry) and not rule.host.has_tls else "https"
 
-    def allows_loopback(self, host: str, port: int) -> bool:
-        """Whether a host may lead to this machine; the proxies of the file always may."""
-        return (
-            self._allow_loopback
-            or self.for_host(host, port).host.allow_loopback
-            or (host, port) in self._proxies
-        )
+    def near(self, host: str, port: int) -> Near:
+        """Return where near a registry may lead, other than to what anybody can reach (B28)."""
+        rule = self.for_host(host, port).host
+        near = Near.NOWHERE
+        if self._allow_loopback or rule.allow_loopback:
+            near |= Near.THIS_MACHINE
+        if rule.allow_link_local:
+            near |= Near.THIS_LINK
+        return near
+
+    def near_when_connecting(self, host: str, port: int) -> Near:
+        """As `near`; the name may also be that of a proxy, which may be anywhere."""
+        if (host, port) in self._proxies:
+            return Near.THIS_MACHINE | Near.THIS_LINK
+        return self.near(host, port)
 
     def allows_plain_http(self, url: URL) -> bool:
         """Whether an address may be asked in plain http."""
         host, port = url.raw_host or "", url.port or _HTTP_PORT
         return self.for_host(host, port).is_plain or (
-            is_loopback(url.raw_authority) and self.allows_loopback(host, port)
+            is_loopback(url.raw_authority) and Near.THIS_MACHINE in self.near(host, port)
         )
 
     def trusts(self, service: URL, registry: URL) -> bool:

@@ -15,7 +15,13 @@ from typing_extensions import override
 from yarl import URL
 
 from imagerefresh.registry import causes
-from imagerefresh.registry.addresses import GuardedResolver, RefusedAddressError, check_host
+from imagerefresh.registry.addresses import (
+    ALLOW_PLAIN_HTTP,
+    GuardedResolver,
+    Near,
+    RefusedAddressError,
+    check_host,
+)
 from imagerefresh.registry.limit_headers import limit_headers
 from imagerefresh.registry.outcomes import (
     RegistryError,
@@ -120,14 +126,14 @@ class Wire:
         """Raise RegistryError if the address alone shows that it must not be asked."""
         host = url.raw_host or ""
         try:
-            check_host(host, allow_loopback=self._rules.allows_loopback(host, url.port or 0))
+            check_host(host, self._rules.near(host, url.port or 0))
         except RefusedAddressError as error:
             raise _refused(host_port(url), error) from None
         if url.scheme != "https" and not self._rules.allows_plain_http(url):
             raise RegistryError(
                 TroubleReason.RegistryMisconfigured,
-                f"{host_port(url)} would be asked in plain http, which only the operator's "
-                "settings or its registries file can allow",
+                f"{host_port(url)} would be asked in plain http, which is not allowed; use one "
+                f"that speaks TLS, or have an administrator allow it by {ALLOW_PLAIN_HTTP}",
             )
 
     async def exchange(
@@ -183,8 +189,8 @@ class Wire:
                     RequestRecord(request.method, host, status, cause, took, path, limits)
                 )
 
-    def _allows_loopback(self, host: str, port: int) -> bool:
-        return self._rules.allows_loopback(host, port)  # those of now
+    def _near(self, host: str, port: int) -> Near:
+        return self._rules.near_when_connecting(host, port)  # those of now
 
     def _times_within(self, seconds: float) -> aiohttp.ClientTimeout:
         return aiohttp.ClientTimeout(
@@ -200,7 +206,7 @@ class Wire:
                     limit=0,  # each host has its own limit, and waiting there costs no timeout
                     ttl_dns_cache=60,
                     keepalive_timeout=30,
-                    resolver=GuardedResolver(self._allows_loopback),
+                    resolver=GuardedResolver(self._near),
                 ),
                 # Cookies would mix the identities of different callers.
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -233,8 +239,9 @@ async def _read(response: aiohttp.ClientResponse, max_body: int) -> bytes:
 
 
 def _refused(host: str, error: RefusedAddressError) -> RegistryError:
+    remedy = f", or have an administrator allow it by {error.remedy}" if error.remedy else ""
     return RegistryError(
         TroubleReason.RegistryMisconfigured,
-        f"{host} leads to {error.what}, where registries are not allowed; use another registry, "
-        "or allow registries on this machine in the operator's settings if it is one",
+        f"{host} leads to {error.what}, where registries are not allowed; use another registry"
+        + remedy,
     )

@@ -77,6 +77,7 @@ credentials:
         ("hosts:\n\n  ghcr.io/app: {}\n", ":3: hosts.ghcr.io/app: give the host alone"),
         ('hosts:\n  "*.com": {}\n', ":2: hosts.*.com: give a domain of two labels"),
         ('hosts:\n  "*": {allowLoopback: true}\n', ":1: the host * takes caFile, proxy and rateL"),
+        ('hosts:\n  "*": {allowLinkLocal: true}\n', ":1: the host * takes caFile, proxy and rate"),
         (
             "hosts:\n  a.test: {insecure: plainHTTP, caFile: /x}\n",
             ":2: hosts.a.test: caFile and cl",

@@ -65,7 +65,7 @@ def test_plain_http_stays_on_this_machine() -> None:
     realm = "http://127.0.0.1:5001/token"
     assert str(token_service(realm, LOCAL, allows_plain_http=loopback)) == realm
     for refused in ("http://registry.example.com/token", "http://10.0.0.1/token"):
-        with pytest.raises(RegistryError):
+        with pytest.raises(RegistryError, match="insecure: plainHTTP"):
             token_service(refused, LOCAL, allows_plain_http=loopback)
 
 

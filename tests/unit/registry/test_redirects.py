@@ -45,10 +45,10 @@ async def test_endless_redirects_end(registry: ScriptedRegistry, transport: Tran
 @pytest.mark.parametrize(
     ("target", "word"),
     [
-        ("http://169.254.169.254/latest/meta-data", "link-local"),
+        ("http://169.254.169.254/latest/meta-data", "metadata service"),
         ("https://[fd00:ec2::254]/", "metadata"),
         ("https://127.1/", "unusual"),
-        ("https://metadata.example.com/", "link-local"),
+        ("https://metadata.example.com/", "metadata service"),
         ("http://registry.example.com/", "plain http"),
         ("http://user:pass@127.0.0.1/", "user name"),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+from aiohttp import TCPConnector
 
 from imagerefresh.reference import Reference, parse
 from imagerefresh.registry import ConfigFile, TroubleReason
@@ -209,6 +210,26 @@ async def test_a_proxy_opens_no_way_to_forbidden_addresses(
         found = await trouble(client, Reference(host, "team/app", "prod"))
         assert found.reason is TroubleReason.RegistryMisconfigured, host
     assert registry.seen == []
+
+
+async def test_the_link_is_open_for_a_named_host_but_no_metadata_service(
+    ruled: Ruled, names: Names
+) -> None:
+    """B28: where the connection is made, as for any name."""
+    names.addresses["rack.test"] = ["169.254.7.1", "169.254.169.254"]
+    names.addresses["other.test"] = ["169.254.7.1"]
+    client = await ruled("hosts: {rack.test: {allowLinkLocal: true}}")
+    refused = await trouble(client, parse("other.test/team/app:prod"))
+    assert "allowLinkLocal: true for the host" in refused.message
+    connector = client._transport._wire._open_session().connector
+    assert isinstance(connector, TCPConnector)
+    found = await connector._resolve_host("rack.test", 443)
+    assert [each["host"] for each in found] == ["169.254.7.1"]
+    names.addresses["rack.test"] = ["169.254.169.254"]
+    connector.clear_dns_cache()
+    refused = await trouble(client, parse("rack.test/team/app:prod"))
+    assert "leads to a metadata service" in refused.message
+    assert "administrator" not in refused.message
 
 
 async def test_a_dead_proxy_is_told_as_such(ruled: Ruled) -> None:

@@ -6,6 +6,7 @@ import pytest
 from yarl import URL
 
 from imagerefresh.reference import parse
+from imagerefresh.registry.addresses import Near
 from imagerefresh.registry.bucket import DEFAULT_RATE, Rate
 from imagerefresh.registry.config_text import ConfigText
 from imagerefresh.registry.rules import Rules
@@ -27,6 +28,7 @@ hosts:
   localhost:5000: {allowLoopback: true}
   127.0.0.1:5001: {allowLoopback: true, insecure: skipVerify}
   "[::1]:5002": {allowLoopback: true}
+  169.254.7.1:5000: {allowLinkLocal: true}
 """)
 
 
@@ -90,23 +92,27 @@ def test_plain_http_only_where_named(url: str, allowed: bool) -> None:
     assert PLACES.allows_plain_http(URL(url)) is allowed
 
 
-def test_loopback_only_where_named() -> None:
+def test_near_only_where_named() -> None:
     """B28."""
-    assert PLACES.allows_loopback("localhost", 5000)
-    assert PLACES.allows_loopback("::1", 5002)
-    assert not PLACES.allows_loopback("localhost", 5001)
-    assert not PLACES.allows_loopback("one.corp.test", 443)
+    assert PLACES.near("localhost", 5000) is Near.THIS_MACHINE
+    assert PLACES.near("::1", 5002) is Near.THIS_MACHINE
+    assert PLACES.near("169.254.7.1", 5000) is Near.THIS_LINK
+    for host, port in (("localhost", 5001), ("one.corp.test", 443), ("169.254.7.1", 443)):
+        assert PLACES.near(host, port) is Near.NOWHERE
     tls_only = rules("hosts: {'localhost:443': {allowLoopback: true}}")
-    assert tls_only.allows_loopback("localhost", 443)
-    assert not tls_only.allows_loopback("localhost", 80)
-    assert rules(allow_loopback=True).allows_loopback("anything.test", 1)
+    assert tls_only.near("localhost", 443) is Near.THIS_MACHINE
+    assert tls_only.near("localhost", 80) is Near.NOWHERE
+    assert rules(allow_loopback=True).near("anything.test", 1) is Near.THIS_MACHINE
 
 
-def test_a_proxy_may_be_on_this_machine() -> None:
+def test_a_proxy_may_be_anywhere_but_is_no_registry() -> None:
+    """B28: whoever names it as a registry gets no further than without a proxy there."""
     proxied = rules("proxy: {url: http://localhost:3128}\nhosts: {a.test: {proxy: http://b:1}}")
-    assert proxied.allows_loopback("localhost", 3128)
-    assert proxied.allows_loopback("b", 1)
-    assert not proxied.allows_loopback("localhost", 5000)
+    for host, port in (("localhost", 3128), ("b", 1)):
+        assert proxied.near_when_connecting(host, port) == Near.THIS_MACHINE | Near.THIS_LINK
+        assert proxied.near(host, port) is Near.NOWHERE
+    assert proxied.near_when_connecting("localhost", 5000) is Near.NOWHERE
+    assert not proxied.allows_plain_http(URL("http://localhost:3128/v2/"))
 
 
 def test_proxies() -> None:

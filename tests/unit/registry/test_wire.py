@@ -129,9 +129,13 @@ async def test_no_name_no_connection_no_tls(
 @pytest.mark.parametrize(
     ("url", "word"),
     [
-        ("https://169.254.169.254/x", "link-local"),
-        ("https://[::ffff:169.254.169.254]/x", "link-local"),
-        ("https://evil.example.com/x", "link-local"),
+        ("https://169.254.169.254/x", "metadata service"),
+        ("https://[::ffff:169.254.169.254]/x", "metadata service"),
+        ("https://evil.example.com/x", "metadata service"),
+        (
+            "https://169.254.1.1/x",
+            "allowLinkLocal: true for the host",
+        ),
         ("https://0.0.0.0/x", "not one machine"),
         ("http://10.0.0.1/x", "plain http"),
         ("http://registry.example.com/x", "plain http"),
@@ -156,6 +160,9 @@ async def test_loopback_needs_the_setting(
     for scheme in ("http", "https"):
         error = await trouble(strict, f"{scheme}://{host}:{port}/x")
         assert error.reason is TroubleReason.RegistryMisconfigured
+        by_name = scheme == "http" and host == "local.example.com"
+        assert ("insecure: plainHTTP" if by_name else "allowLoopback") in error.message
+        assert "IMAGEREFRESH_" in error.message
     await strict.close()
     assert not registry.seen
 
