@@ -86,6 +86,8 @@ def resolve_image(
         SettingsError: the docker config can't be read.
     """
     reference = parse(image)
+    for problem in settings.proxies.problems:
+        print(problem, file=sys.stderr)
     credentials = _credentials(docker_config, reference) if docker_config else []
     found = asyncio.run(resolve.look(reference, settings, credentials, namespace))
     print(resolve.FORMATS[output](found))

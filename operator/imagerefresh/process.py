@@ -67,6 +67,8 @@ class Process:
             InvalidConfigError: the registries file can't be used.
         """
         logs.configure(json_lines=settings.log_format is LogFormat.JSON, level=settings.log_level)
+        for problem in settings.proxies.problems:
+            logger.warning("%s", problem)
         async with contextlib.AsyncExitStack() as opened:
             metrics = Metrics()
             connection = await Connection.open(on_request=metrics.api_request)

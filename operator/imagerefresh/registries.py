@@ -15,6 +15,7 @@ from imagerefresh.registry import (
     RegistryClient,
     RegistrySettings,
     RequestHook,
+    Rules,
 )
 from imagerefresh.settings import Settings
 
@@ -42,13 +43,13 @@ class Registries:
             InvalidConfigError: the registries file can't be used. Only later, with a good one in
                 force, can a bad one be borne.
         """
-        insecure = settings.allow_insecure_registries
+        insecure, proxies = settings.allow_insecure_registries, settings.proxies
         path = settings.registries_file
-        file = ConfigFile(path, allow_loopback=insecure) if path else None
+        file = ConfigFile(path, allow_loopback=insecure, proxies=proxies) if path else None
         client = RegistryClient(
             RegistrySettings(f"imagerefresh/{__version__}", allow_insecure_loopback=insecure),
             on_request,
-            file.load() if file else None,
+            file.load() if file else Rules(allow_loopback=insecure, proxies=proxies),
         )
         return cls(client, file)
 

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Self
+
+from imagerefresh.registry import Proxies, read_environment
 
 PREFIX: Final = "IMAGEREFRESH_"
 MAX_PORT: Final = 2**16 - 1
@@ -69,6 +71,10 @@ class Settings:
     proxies, mirrors, limits, credentials; see docs/registries.md. It is read again when it
     changes."""
 
+    proxies: Proxies = field(default_factory=Proxies)
+    """HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or the same in lower case: how registries are reached
+    as far as the registries file does not say. The API server is always asked directly."""
+
     log_format: LogFormat = LogFormat.TEXT
     """IMAGEREFRESH_LOG_FORMAT: text or json."""
 
@@ -85,6 +91,10 @@ class Settings:
         """
         values: dict[str, Any] = {}
         problems: list[str] = []
+        try:
+            values["proxies"] = read_environment(environment)
+        except ValueError as error:
+            problems.append(str(error))
         for variable, text in sorted(environment.items()):
             if not variable.startswith(PREFIX):
                 continue

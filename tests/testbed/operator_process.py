@@ -33,7 +33,7 @@ class OperatorProcess:
             # Nothing of the developer's own settings is to leak in.
             name: value
             for name, value in os.environ.items()
-            if not name.startswith("IMAGEREFRESH_")
+            if not name.startswith("IMAGEREFRESH_") and not name.lower().endswith("_proxy")
         } | {
             "KUBECONFIG": str(kubeconfig),
             "PYTHONPATH": str(_PACKAGE_ROOT),

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
+from yarl import URL
 
 from imagerefresh import registries as module
 from imagerefresh.cli import main
@@ -95,6 +96,22 @@ async def test_a_bad_file_leaves_the_last_good_one_and_is_told_once(
     assert rate(registries.client) == Rate(1, 1)
     write(path, LIMIT.format(3))
     await wait_for(lambda: rate(registries.client) == Rate(3, 1))
+
+
+@pytest.mark.parametrize("has_file", [False, True])
+async def test_proxies_of_the_environment_hold_with_and_without_a_file(
+    path: Path, has_file: bool
+) -> None:
+    variables = {"HTTPS_PROXY": "http://robot:hidden@proxy.test:3128"}
+    if has_file:
+        variables["IMAGEREFRESH_REGISTRIES_FILE"] = str(path)
+    settings = Settings.from_environment(variables)
+    registries = Registries.open(settings, lambda _: None)
+    proxy = registries.client._transport.rules.proxy_for(URL("https://ghcr.io/"))
+    assert proxy is not None
+    assert str(proxy.url) == "http://proxy.test:3128"
+    assert "hidden" not in repr(settings)
+    await registries.close()
 
 
 async def test_without_a_file_nothing_is_followed() -> None:

@@ -18,6 +18,7 @@ from unit.registry.scripted import (
     ScriptedRegistry,
     digest_of,
     manifest,
+    raw_server,
     scripted_registry,
     token,
 )
@@ -250,3 +251,25 @@ async def test_a_namespace_brings_what_the_registries_file_lends_it(
     assert await run(image, "--namespace", "bank") == 1
     assert await run(image) == 1
     assert "docker config" not in capsys.readouterr().out
+
+
+async def test_goes_through_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And tells which exceptions have no effect."""
+    heads: list[bytes] = []
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+
+    async with raw_server(refuse) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"robot:hidden@{proxy}")
+        monkeypatch.setenv("NO_PROXY", ".svc,<local>")
+        assert await run("registry.example.com/team/app:prod") == 1
+    shown = capsys.readouterr()
+    assert heads[0].startswith(b"CONNECT registry.example.com:443 ")
+    assert "the proxy answers HTTP 407" in shown.out
+    assert shown.err.startswith("entry 2 of NO_PROXY has no effect")
+    assert "hidden" not in shown.out + shown.err

@@ -121,3 +121,20 @@ def test_an_unknown_variable_is_refused_with_the_known_ones(name: str) -> None:
 )
 def test_what_kubernetes_sets_for_a_service_of_our_name_is_ignored(name: str) -> None:
     assert read(**{name: "10.0.0.1"}) == Settings()
+
+
+def test_proxies_have_the_names_that_all_programs_know() -> None:
+    settings = Settings.from_environment({"https_proxy": "proxy.test:3128", "NO_PROXY": "<local>"})
+    assert settings.proxies.https is not None
+    assert settings.proxies.https.url.port == 3128
+    assert len(settings.proxies.problems) == 1
+
+
+def test_a_bad_proxy_is_told_with_all_else_that_is_wrong() -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_environment(
+            {"HTTPS_PROXY": "socks5://u:hidden@p", "http_proxy": "/", "IMAGEREFRESH_X": "1"}
+        )
+    names = [line.partition(" ")[0] for line in str(caught.value).splitlines()]
+    assert names == ["HTTP_PROXY:", "HTTPS_PROXY:", "IMAGEREFRESH_X"]
+    assert "hidden" not in str(caught.value)

@@ -19,6 +19,7 @@ from imagerefresh.registry.outcomes import (
     Trouble,
     TroubleReason,
 )
+from imagerefresh.registry.proxies import Proxies, read_environment
 from imagerefresh.registry.rules import Rules
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "InvalidConfigError",
     "Keyring",
     "Manifest",
+    "Proxies",
     "RegistryClient",
     "RegistrySettings",
     "RequestHook",
@@ -37,4 +39,5 @@ __all__ = [
     "Trouble",
     "TroubleReason",
     "read_docker_config",
+    "read_environment",
 ]

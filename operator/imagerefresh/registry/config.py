@@ -13,10 +13,10 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
-from yarl import URL
 
 from imagerefresh.reference import InvalidReference, normalise
 from imagerefresh.registry.no_proxy import NoProxy
+from imagerefresh.registry.proxies import parse_proxy
 
 EVERY_HOST = "*"
 DIRECT = "direct"
@@ -49,13 +49,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _proxy(text: str) -> str:
-    try:
-        url = URL(text)
-        usable = url.scheme in ("http", "https") and bool(url.host) and url.path == "/"
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ValueError("give an address such as http://proxy.example.com:3128")
+    parse_proxy(text)
     return text
 
 
@@ -89,7 +83,7 @@ def _host(text: str) -> str:
 
 
 def _no_proxy(text: str) -> str:
-    NoProxy([text])
+    NoProxy.parse([text])
     return text
 
 

@@ -13,6 +13,7 @@ from imagerefresh.registry.config import Config, Credentials, Host, Insecure
 from imagerefresh.registry.config_text import ConfigText, InvalidConfigError
 from imagerefresh.registry.dockerconfig import read_docker_config
 from imagerefresh.registry.keyring import Keyring
+from imagerefresh.registry.proxies import Proxies
 from imagerefresh.registry.rules import Rules
 
 _MAX_SIZE = 1024 * 1024
@@ -24,9 +25,11 @@ _Stamp = tuple[Path, int, int, int]
 class ConfigFile:
     """One registries file."""
 
-    def __init__(self, path: Path, *, allow_loopback: bool) -> None:
+    def __init__(self, path: Path, *, allow_loopback: bool, proxies: Proxies | None = None) -> None:
+        """Take its path, and what of the process's settings `Rules` wants."""
         self._path = path
         self._allow_loopback = allow_loopback
+        self._proxies = proxies
         self._seen: tuple[_Stamp, ...] = ()
 
     def load(self) -> Rules:
@@ -43,7 +46,13 @@ class ConfigFile:
             name: _context(text, name, host) for name, host in config.hosts.items() if host.has_tls
         }
         keyrings = [_keyring(text, number, each) for number, each in enumerate(config.credentials)]
-        return Rules(config, contexts, keyrings, allow_loopback=self._allow_loopback)
+        return Rules(
+            config,
+            contexts,
+            keyrings,
+            allow_loopback=self._allow_loopback,
+            proxies=self._proxies,
+        )
 
     def load_if_changed(self) -> Rules | None:
         """Read it if it, or a file that it names, has changed since it was last read.

@@ -11,6 +11,7 @@ import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import Self
 
 from yarl import URL
 
@@ -42,11 +43,16 @@ class _Entry:
         return True
 
 
+@dataclass(frozen=True, slots=True)
 class NoProxy:
-    """A list of exceptions; raises ValueError for an entry that can't be read."""
+    """A list of exceptions."""
 
-    def __init__(self, entries: Iterable[str] = ()) -> None:
-        self._entries = tuple(_entry(text.strip().lower()) for text in entries)
+    entries: tuple[_Entry, ...] = ()
+
+    @classmethod
+    def parse(cls, entries: Iterable[str]) -> Self:
+        """Read the entries; raises ValueError for one that can't be read."""
+        return cls(tuple(_entry(text.strip().lower()) for text in entries))
 
     def holds(self, url: URL) -> bool:
         """Whether an address is to be reached directly."""
@@ -54,7 +60,7 @@ class NoProxy:
         if is_loopback(f"[{host}]" if ":" in host else host):
             return True
         address = _address(host)
-        return any(entry.holds(host, address, url.port) for entry in self._entries)
+        return any(entry.holds(host, address, url.port) for entry in self.entries)
 
 
 def _entry(text: str) -> _Entry:
@@ -66,7 +72,7 @@ def _entry(text: str) -> _Entry:
     address = _address(host)
     if address is not None:
         return _Entry(address=address, port=port)
-    domain = host.removeprefix("*")
+    domain = host.removeprefix("*").removesuffix(".")
     below_only = domain.startswith(".")
     labels = domain.removeprefix(".").split(".")
     if not all(label.replace("-", "").replace("_", "").isalnum() for label in labels):

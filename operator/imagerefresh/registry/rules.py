@@ -18,6 +18,7 @@ from imagerefresh.registry.keyring import Keyring
 from imagerefresh.registry.lru import LRU
 from imagerefresh.registry.no_proxy import NoProxy
 from imagerefresh.registry.outcomes import Credential
+from imagerefresh.registry.proxies import Proxies, Proxy, parse_proxy
 
 _MAX_HOSTS = 4096
 _HTTP_PORT = 80
@@ -32,11 +33,13 @@ class HostRule:
         host: its part of the file.
         rate: our limit towards it.
         tls: None for the usual trust.
+        proxy: its own, if it has one.
     """
 
     host: Host
     rate: Rate
     tls: ssl.SSLContext | None = None
+    proxy: Proxy | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -54,6 +57,7 @@ class Rules:
         keyrings: Sequence[Keyring] = (),
         *,
         allow_loopback: bool = False,
+        proxies: Proxies | None = None,
     ) -> None:
         """Join file and settings.
 
@@ -62,22 +66,23 @@ class Rules:
             contexts: a TLS context for each of its hosts that says how TLS is spoken.
             keyrings: what each docker config holds that it names under `credentials`, in order.
             allow_loopback: all registries on this machine may be asked, in plain http too.
+            proxies: those of the environment; they hold as far as the file names none.
         """
         self._config = config or Config()
         self._allow_loopback = allow_loopback
         contexts = contexts or {}
         self._rules = {
-            name: HostRule(host, _rate(host), contexts.get(name))
+            name: HostRule(host, _rate(host), contexts.get(name), _own_proxy(host))
             for name, host in self._config.hosts.items()
         }
         self._default = self._rules.get(EVERY_HOST) or HostRule(Host(), DEFAULT_RATE)
-        proxy = self._config.proxy
-        self._proxy = URL(proxy.url) if proxy else None
-        self._no_proxy = NoProxy(proxy.no_proxy if proxy else ())
-        self._proxies = {_end(proxy.url)} if proxy else set()
-        for host in self._config.hosts.values():
-            if host.proxy is not None and host.proxy != DIRECT:
-                self._proxies.add(_end(host.proxy))
+        self._proxies = proxies or Proxies()
+        if (named := self._config.proxy) is not None:
+            proxy = parse_proxy(named.url)
+            self._proxies = Proxies(proxy, proxy, NoProxy.parse(named.no_proxy))
+        every = [self._proxies.http, self._proxies.https]
+        every += [rule.proxy for rule in self._rules.values()]
+        self._proxy_ends = {_end(proxy.url) for proxy in every if proxy is not None}
         self._keyrings = tuple(zip(self._config.credentials, keyrings, strict=True))
         self._kept: LRU[tuple[str, int], HostRule] = LRU(_MAX_HOSTS)
 
@@ -122,7 +127,7 @@ class Rules:
 
     def near_when_connecting(self, host: str, port: int) -> Near:
         """As `near`; the name may also be that of a proxy, which may be anywhere."""
-        if (host, port) in self._proxies:
+        if (host, port) in self._proxy_ends:
             return Near.THIS_MACHINE | Near.THIS_LINK
         return self.near(host, port)
 
@@ -149,19 +154,15 @@ class Rules:
             for credential in keyring.credentials_for(reference)
         )
 
-    def proxy_for(self, url: URL) -> URL | None:
+    def proxy_for(self, url: URL) -> Proxy | None:
         """Return the proxy that an address is reached through, None for none.
 
         This machine is never reached through one: it would be the proxy's.
         """
         if is_loopback(url.raw_authority):
             return None
-        own = self.for_url(url).host.proxy
-        if own is not None:
-            return None if own == DIRECT else URL(own)
-        if self._proxy is None or self._no_proxy.holds(url):
-            return None
-        return self._proxy
+        rule = self.for_url(url)
+        return self._proxies.for_url(url) if rule.host.proxy is None else rule.proxy
 
     def mirrors(self, reference: Reference) -> list[Reference]:
         """Return where else an image may be found, in the order in which to ask."""
@@ -201,6 +202,9 @@ def _name(host: str, port: int) -> str:
         return ""
 
 
-def _end(proxy: str) -> tuple[str, int]:
-    url = URL(proxy)
+def _own_proxy(host: Host) -> Proxy | None:
+    return None if host.proxy in (None, DIRECT) else parse_proxy(host.proxy)
+
+
+def _end(url: URL) -> tuple[str, int]:
     return url.raw_host or "", url.port or 0

@@ -30,6 +30,7 @@ from imagerefresh.registry.outcomes import (
     RequestRecord,
     TroubleReason,
 )
+from imagerefresh.registry.proxies import Proxy
 from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.urls import host_port
 
@@ -152,6 +153,9 @@ class Wire:
         """
         if self._closed:
             raise NoAnswerError("the operator is stopping", worth_a_retry=False)
+        rules = self._rules
+        proxy = rules.proxy_for(request.url)
+        headers, tunnel = _with_proxy(request, proxy)
         status: int | None = None
         cause: str | None = "cancelled"
         limits: tuple[tuple[str, str], ...] = ()
@@ -159,11 +163,12 @@ class Wire:
             async with self._open_session().request(
                 request.method,
                 request.url,
-                headers=request.headers,
+                headers=headers,
                 data=request.form,
                 allow_redirects=False,
-                ssl=self._rules.for_url(request.url).tls or True,
-                proxy=self._rules.proxy_for(request.url),
+                ssl=rules.for_url(request.url).tls or True,
+                proxy=proxy.url if proxy else None,
+                proxy_headers=tunnel,
                 timeout=self._times if seconds is None else self._times_within(seconds),
             ) as response:
                 status = response.status
@@ -236,6 +241,20 @@ async def _read(response: aiohttp.ClientResponse, max_body: int) -> bytes:
                 raise _TooLargeError
             break
     return bytes(body[:limit])
+
+
+def _with_proxy(
+    request: Request, proxy: Proxy | None
+) -> tuple[Mapping[str, str], Mapping[str, str] | None]:
+    """Return the headers of a request, and those of the one that asks a proxy for a tunnel. What
+    the proxy wants to see is in those that it reads itself.
+    """
+    if proxy is None or not proxy.authorization:
+        return request.headers, None
+    own = {"Proxy-Authorization": proxy.authorization}
+    if request.url.scheme == "https":
+        return request.headers, own
+    return {**request.headers, **own}, None
 
 
 def _refused(host: str, error: RefusedAddressError) -> RegistryError:

@@ -18,6 +18,7 @@ from imagerefresh.registry.error_text import oci_error_text
 from imagerefresh.registry.limit_headers import limit_headers
 from imagerefresh.registry.no_proxy import NoProxy
 from imagerefresh.registry.outcomes import RegistryError
+from imagerefresh.registry.proxies import read_environment
 from imagerefresh.registry.realm import token_service
 from imagerefresh.registry.urls import foreign_url, host_port
 
@@ -115,7 +116,12 @@ PARSERS: dict[str, tuple[Callable[[str], object], type[Exception], float]] = {
         RegistryError,
         1,
     ),
-    "exceptions of the proxy": (lambda text: NoProxy([text]).holds(BASE), ValueError, 1),
+    "exceptions of the proxy": (lambda text: NoProxy.parse([text]).holds(BASE), ValueError, 1),
+    "variables of the proxy": (
+        lambda text: read_environment({"HTTPS_PROXY": text, "NO_PROXY": text}),
+        ValueError,
+        1,
+    ),
     "registries files": (
         lambda text: ConfigText(Path("/x"), text.encode("utf-8", "surrogatepass")).config(),
         InvalidConfigError,

@@ -29,6 +29,7 @@ from imagerefresh.registry.no_proxy import NoProxy
         ),
         (".example.com", ["https://a.b.example.com/"], ["https://example.com/"]),
         ("*.example.com", ["https://a.example.com/"], ["https://example.com/"]),
+        (".cluster.local.", ["https://a.svc.cluster.local/"], ["https://cluster.local/"]),
         (
             "example.com:443",
             ["https://example.com/", "https://a.example.com/"],
@@ -40,7 +41,7 @@ from imagerefresh.registry.no_proxy import NoProxy
     ],
 )
 def test_entries(entry: str, direct: list[str], proxied: list[str]) -> None:
-    rules = NoProxy(["unrelated.test", entry])
+    rules = NoProxy.parse(["unrelated.test", entry])
     assert [url for url in direct if not rules.holds(URL(url))] == []
     assert [url for url in proxied if rules.holds(URL(url))] == []
 
@@ -55,7 +56,7 @@ def test_this_machine_is_always_direct(url: str) -> None:
 )
 def test_unreadable_entries(entry: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        NoProxy([entry])
+        NoProxy.parse([entry])
 
 
 @given(
@@ -63,7 +64,7 @@ def test_unreadable_entries(entry: str) -> None:
 )
 def test_no_entry_raises_anything_else(entry: str, url: str) -> None:
     try:
-        rules = NoProxy([entry])
+        rules = NoProxy.parse([entry])
     except ValueError:
         return
     rules.holds(URL(url))

@@ -1,6 +1,7 @@
 """What the registries file changes on the wire: TLS, proxies, plain http, token services."""
 
 import asyncio
+import base64
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ async def test_plain_requests_go_through_the_proxy(
 async def _tunnel(
     targets: Mapping[str, str], asked: list[str]
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
-    """Return what a proxy does that knows some names."""
+    """Return what a proxy does that knows some names, and keeps the heads of what it was asked."""
 
     async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65536):
@@ -165,7 +166,7 @@ async def _tunnel(
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        asked.append(head.partition("\r\n")[0])
+        asked.append(head)
         target = targets.get(head.split()[1])
         if target is None:
             writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
@@ -189,7 +190,9 @@ async def test_tls_goes_through_the_proxy_and_checks_the_end(secure: Secure, rul
         text = f"proxy: {{url: 'http://{proxy}', noProxy: [direct.test]}}\n"
         client = await ruled(f"{text}hosts: {{registry.test: {{caFile: {secure.ca_file}}}}}")
         assert (await resolved(client, parse("registry.test/team/app:prod"))).digest == DIGEST
-        assert asked == ["CONNECT registry.test:443 HTTP/1.1"]
+        assert [head.partition("\r\n")[0] for head in asked] == [
+            "CONNECT registry.test:443 HTTP/1.1"
+        ]
         refused = await trouble(client, parse("other.test/team/app:prod"))
         assert "the proxy answers HTTP 403" in refused.message
         direct = await trouble(client, parse("direct.test/team/app:prod"))
@@ -199,6 +202,23 @@ async def test_tls_goes_through_the_proxy_and_checks_the_end(secure: Secure, rul
         assert "TLS certificate not accepted" in found.message
         await client.close()
         await untrusting.close()
+
+
+async def test_only_the_proxy_sees_its_password(secure: Secure, ruled: Ruled) -> None:
+    """B10: whatever characters are in it."""
+    asked: list[str] = []
+    talk = await _tunnel({"registry.test:443": secure.registry.host}, asked)
+    encoded = base64.b64encode("robot:pä€s".encode()).decode()
+    async with raw_server(talk) as proxy:
+        client = await ruled(
+            f"proxy: {{url: 'http://robot:p%C3%A4%E2%82%ACs@{proxy}'}}\n"
+            f"hosts: {{registry.test: {{caFile: {secure.ca_file}}}}}"
+        )
+        assert (await resolved(client, parse("registry.test/team/app:prod"))).digest == DIGEST
+        await client.close()
+    assert [f"\r\nProxy-Authorization: Basic {encoded}\r\n" in head for head in asked] == [True]
+    assert secure.registry.seen
+    assert [seen.headers.get("Proxy-Authorization") for seen in secure.registry.seen] == [None]
 
 
 async def test_a_proxy_opens_no_way_to_forbidden_addresses(

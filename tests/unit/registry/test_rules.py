@@ -1,6 +1,8 @@
 """What of the registries file holds for whom."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from yarl import URL
@@ -9,11 +11,26 @@ from imagerefresh.reference import parse
 from imagerefresh.registry.addresses import Near
 from imagerefresh.registry.bucket import DEFAULT_RATE, Rate
 from imagerefresh.registry.config_text import ConfigText
+from imagerefresh.registry.proxies import read_environment
 from imagerefresh.registry.rules import Rules
 
 
-def rules(text: str = "", *, allow_loopback: bool = False) -> Rules:
-    return Rules(ConfigText(Path("/x"), text.encode()).config(), allow_loopback=allow_loopback)
+def rules(
+    text: str = "",
+    *,
+    allow_loopback: bool = False,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Rules:
+    return Rules(
+        ConfigText(Path("/x"), text.encode()).config(),
+        allow_loopback=allow_loopback,
+        proxies=read_environment(environment),
+    )
+
+
+def proxy_of(found: Rules, url: str) -> str | None:
+    proxy = found.proxy_for(URL(url))
+    return str(proxy.url) if proxy else None
 
 
 PLACES = rules("""
@@ -122,7 +139,7 @@ hosts: {own.test: {proxy: http://own.test:1}, near.test:5000: {proxy: http://own
         direct.test: {proxy: direct}}
 """)
     found = {
-        url: str(proxied.proxy_for(URL(url)))
+        url: proxy_of(proxied, url)
         for url in (
             "https://ghcr.io/",
             "https://near.test/",
@@ -135,14 +152,38 @@ hosts: {own.test: {proxy: http://own.test:1}, near.test:5000: {proxy: http://own
     }
     assert found == {
         "https://ghcr.io/": "http://all.test:3128",
-        "https://near.test/": "None",
-        "https://10.1.1.1/": "None",
+        "https://near.test/": None,
+        "https://10.1.1.1/": None,
         "https://own.test/": "http://own.test:1",
         "https://near.test:5000/": "http://own.test:1",
-        "https://direct.test/": "None",
-        "http://localhost/": "None",
+        "https://direct.test/": None,
+        "http://localhost/": None,
     }
     assert rules().proxy_for(URL("https://ghcr.io/")) is None
+
+
+def test_proxies_of_the_environment_stand_below_those_of_the_file() -> None:
+    variables = {"HTTPS_PROXY": "http://all.test:1", "NO_PROXY": "near.test"}
+    hosts = "hosts: {own.test: {proxy: http://own.test:1}, direct.test: {proxy: direct}}"
+    found = rules(hosts, environment=variables)
+    assert proxy_of(found, "https://ghcr.io/") == "http://all.test:1"
+    assert proxy_of(found, "http://ghcr.io/") is None
+    assert proxy_of(found, "https://near.test/") is None
+    assert proxy_of(found, "https://own.test/") == "http://own.test:1"
+    assert proxy_of(found, "https://direct.test/") is None
+    # A proxy of the file is in force with its own exceptions only.
+    found = rules("proxy: {url: http://file.test:1}", environment=variables)
+    for url in ("https://ghcr.io/", "http://ghcr.io/", "https://near.test/"):
+        assert proxy_of(found, url) == "http://file.test:1"
+    found = rules('hosts: {"*": {proxy: direct}}', environment=variables)
+    assert proxy_of(found, "https://ghcr.io/") is None
+
+
+def test_a_proxy_of_the_environment_may_be_on_this_machine() -> None:
+    """B28: a sidecar, say."""
+    found = rules(environment={"HTTPS_PROXY": "localhost:3128"})
+    assert found.near_when_connecting("localhost", 3128) == Near.THIS_MACHINE | Near.THIS_LINK
+    assert found.near("localhost", 3128) is Near.NOWHERE
 
 
 @pytest.mark.parametrize("url", ["https://localhost:5000/", "https://127.1.2.3/", "http://[::1]/"])
