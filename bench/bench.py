@@ -13,7 +13,7 @@ import time
 
 from meter import resident_bytes
 from moves import Moves
-from report import FanOut, Figures, report, shown
+from report import FanOut, Figures, Shared, report, shown
 from rig import INTERVAL, rig
 from testbed import build
 from testbed.build import BuildError
@@ -48,12 +48,13 @@ def main() -> int:
         build.tools()
         figures = [_measure(size, options.idle) for size in sizes]
         fan_out = _measure_fan_out()
+        shared = _measure_shared(max(sizes), options.idle)
     except KeyboardInterrupt:
         return 130
     except (BuildError, ProcessError, TimeoutError, OSError) as error:
         sys.stderr.write(f"bench: {error}\n")
         return 1
-    sys.stdout.write(report(figures, fan_out, options.idle, load_before))
+    sys.stdout.write(report(figures, fan_out, shared, options.idle, load_before))
     return 0
 
 
@@ -62,8 +63,8 @@ def _measure(policies: int, idle_seconds: int) -> Figures:
     _say(f"{policies} policies on {images} images: setting up")
     with rig(policies, images) as it:
         watched = it.wait_watched()
-        _say(f"all watched after {watched:.1f} s; waiting until all is settled")
-        it.wait_settled()
+        _say(f"all watched after {watched:.1f} s; waiting until all is recorded")
+        recorded = it.wait_settled()
         _rest(INTERVAL)
         _say(f"at rest for {idle_seconds} s")
         meter = it.meter()
@@ -79,13 +80,22 @@ def _measure(policies: int, idle_seconds: int) -> Figures:
             chosen = range(0, images, step)
             _say(f"moving {len(chosen)} images within {MOVES_SECONDS} s")
             seconds = moves.spread(chosen, MOVES_SECONDS)
+        it.wait_settled()
+        _say("restarting the operator")
+        it.restart()
+        after_restart = it.meter()
+        _rest(INTERVAL)
+        burst = after_restart.read()
     turns = cost.seconds / INTERVAL
     figures = Figures(
         policies=policies,
         images=images,
         requests_per_turn=cost.registry_requests / images / turns,
+        busiest_tenth=cost.busiest_second,
+        requests_after_restart=burst.registry_requests / images,
         moves=seconds,
         watched=watched,
+        recorded=recorded,
         processor_share=cost.processor_seconds / cost.seconds,
         memory=memory,
         api_requests=cost.api_requests / cost.seconds,
@@ -98,9 +108,20 @@ def _measure(policies: int, idle_seconds: int) -> Figures:
 def _measure_fan_out() -> FanOut:
     _say(f"{FAN_OUT} policies on one image: setting up")
     with rig(FAN_OUT, 1) as it:
-        it.wait_watched()
         _say(f"moving the image {FAN_OUT_MOVES} times")
         return FanOut(FAN_OUT, Moves(it).one_after_another(0, FAN_OUT_MOVES))
+
+
+def _measure_shared(policies: int, idle_seconds: int) -> Shared:
+    _say(f"{policies} policies on one image: setting up")
+    with rig(policies, 1) as it:
+        it.wait_settled()
+        _rest(INTERVAL)
+        _say(f"at rest for {idle_seconds} s")
+        meter = it.meter()
+        _rest(idle_seconds)
+        cost = meter.read()
+    return Shared(policies, cost.registry_requests / (cost.seconds / INTERVAL))
 
 
 def _rest(seconds: float) -> None:

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,16 +17,21 @@ from pathlib import Path
 from testbed.audit import AuditLog
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_MANIFEST_REQUEST = re.compile(rb'"(?:HEAD|GET) /v2/[^ "]+/manifests/')
+_MANIFEST_REQUEST = re.compile(rb':(\d\d) [+-]\d{4}\] "(?:HEAD|GET) /v2/[^ "]+/manifests/')
+"""With the second of its minute: the log has no finer time."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a stretch of time: `seconds` of wall clock and of processor time, and requests."""
+    """Of a stretch of time: `seconds` of wall clock and of processor time, and requests.
+
+    `busiest_second` is the share of the registry requests that came in the same second of a turn.
+    """
 
     seconds: float
     processor_seconds: float
     registry_requests: int
+    busiest_second: float
     api_requests: int
     api_writes: int
 
@@ -33,7 +39,11 @@ class Cost:
 class Meter:
     """Measures one operator process from its making to `read`."""
 
-    def __init__(self, pid: int, registry_log: Path, audit: AuditLog, user: str) -> None:
+    def __init__(
+        self, pid: int, registry_log: Path, audit: AuditLog, user: str, *, turn: int
+    ) -> None:
+        """`turn` is the interval of the policies, a part of a minute in seconds."""
+        self._turn = turn
         self._pid, self._log, self._audit, self._user = pid, registry_log, audit, user
         self._position = registry_log.stat().st_size
         self._since = datetime.now(UTC)
@@ -46,12 +56,14 @@ class Meter:
         processor = processor_seconds(self._pid) - self._processor
         with self._log.open("rb") as log:
             log.seek(self._position)
-            registry_requests = len(_MANIFEST_REQUEST.findall(log.read()))
+            times = _MANIFEST_REQUEST.findall(log.read())
+        in_second = Counter(int(time) % self._turn for time in times)
         requests = self._audit.requests(self._user, since=self._since)
         return Cost(
             seconds,
             processor,
-            registry_requests,
+            len(times),
+            max(in_second.values(), default=0) / max(len(times), 1),
             len(requests),
             sum(request.is_write for request in requests),
         )

@@ -5,9 +5,9 @@ Each scenario has its own, so that none pays for what another left behind.
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from watch import Watch
 INTERVAL = 10  # seconds, of every policy
 PATIENCE = 600.0  # seconds that anything may take before the bench gives up
 _TAG = "prod"
+_LOOKED_UP = "imagerefresh_policy_last_check_timestamp_seconds"
 _WRITERS = 4  # threads that create objects
 
 
@@ -40,20 +41,24 @@ class Rig:
     registry_log: Path
     served: list[str]
     """The digest that the tag of each image serves."""
+    start_operator: Callable[[], OperatorProcess]
     operator: OperatorProcess
     user: str
     """The operator's, as the API server knows it."""
     started: float
     """When (monotonic) the operator was started."""
-    looked_at: dict[str, float] = field(default_factory=dict)
-    """When (monotonic) the policy of a workload first said what its tag serves."""
     proven: dict[str, str] = field(default_factory=dict)
     """The digest that the policy of a workload has recorded, while it is Ready with it."""
 
     def meter(self) -> Meter:
         """Measures the operator from now on."""
         audit = self.namespace.control_plane.audit
-        return Meter(self.operator.pid, self.registry_log, audit, self.user)
+        return Meter(self.operator.pid, self.registry_log, audit, self.user, turn=INTERVAL)
+
+    def restart(self) -> None:
+        """Kill the operator, and start another one that goes on."""
+        self.operator.kill()
+        self.operator = self.start_operator()
 
     def publish(self, image: int) -> str:
         """Move an image's tag to a new digest, and return that."""
@@ -65,22 +70,29 @@ class Rig:
         return [f"bench-{number}" for number in range(image, self.policies, self.images)]
 
     def wait_watched(self) -> float:
-        """Wait until every policy was looked at; the seconds from start to the last of them."""
-        wait_until(lambda: len(self.looked_at) == self.policies, timeout=PATIENCE, pause=0.1)
-        return max(self.looked_at.values()) - self.started
+        """Wait until every policy's tag was looked up; the seconds since the start."""
+        pause = 0.1 + self.policies / 1000  # to ask costs the operator time, more with each policy
+        wait_until(self._are_watched, timeout=PATIENCE, pause=pause)
+        return time.monotonic() - self.started
 
-    def wait_settled(self) -> None:
-        """Wait until every policy has recorded what its tag serves, and is Ready."""
+    def wait_settled(self) -> float:
+        """Wait until every policy has recorded what its tag serves, and is Ready; the same."""
         wait_until(self._is_settled, timeout=PATIENCE, pause=0.1)
+        return time.monotonic() - self.started
 
     def notice(self, found: Manifest) -> None:
         """Take in a policy as it is now."""
         name = found["metadata"]["name"]
         image: Manifest = next(iter(found.get("status", {}).get("images", [])), {})
-        if "latest" in image:
-            self.looked_at.setdefault(name, time.monotonic())
         is_ready = (condition(found, "Ready") or {}).get("status") == "True"
         self.proven[name] = image.get("recorded", "") if is_ready else ""
+
+    def _are_watched(self) -> bool:
+        try:
+            metrics = self.operator.metrics()
+        except OSError:  # not up yet
+            return False
+        return metrics.count(f"\n{_LOOKED_UP}{{") == self.policies
 
     def _is_settled(self) -> bool:
         return all(
@@ -104,10 +116,14 @@ def rig(policies: int, images: int) -> Iterator[Rig]:
         kubeconfig = control_plane.service_account_kubeconfig(namespace.name, account)
         served = [_publish(registry, image) for image in range(images)]
         _populate(namespace, registry, policies, images)
+
+        def start_operator() -> OperatorProcess:
+            log = folder / "operator.log"
+            operator = OperatorProcess(kubeconfig, log=log, namespaces=namespace.name)
+            return operators.enter_context(operator)
+
         started = time.monotonic()
-        with OperatorProcess(
-            kubeconfig, log=folder / "operator.log", namespaces=namespace.name
-        ) as operator:
+        with ExitStack() as operators:
             it = Rig(
                 policies=policies,
                 images=images,
@@ -115,7 +131,8 @@ def rig(policies: int, images: int) -> Iterator[Rig]:
                 registry=registry,
                 registry_log=folder / "registry.log",
                 served=served,
-                operator=operator,
+                start_operator=start_operator,
+                operator=start_operator(),
                 user=service_account_user(namespace.name, account),
                 started=started,
             )
