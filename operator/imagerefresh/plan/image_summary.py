@@ -58,13 +58,14 @@ def describe_image(found: Findings, image: Image) -> ImageStatus:
         outcome = found.plan.outcomes[image.name] if found.plan else None
         memory = outcome.memory if outcome else own.memory
         state, story = _stand(found.view, own, memory, outcome, entry)
+        refreshed = {"last_refresh_time": _last_refresh(found, memory, entry)}
         entry = entry.model_copy(
             update={
-                **({} if own.conflict else _remembered(memory)),
+                # What the older policy has done is not ours to tell.
+                **({} if own.conflict else _remembered(memory) | refreshed),
                 "state": state,
                 "reason": story.reason,
                 "message": cut_message(story.message),
-                "last_refresh_time": _last_refresh(found, memory, entry),
                 "mutation": own.mutation.mark if own.mutation else None,
             }
         )

@@ -232,6 +232,11 @@ class TestLastRefresh:
         later = one(remembered(before), D2)
         assert only_image(told(later, before)).last_refresh_time == timestamp(NOW)
 
+    def test_is_not_that_of_another_policy(self) -> None:
+        """B23: nor is it told anew by each run."""
+        elder = Problem(Reason.Conflict, "an older policy")
+        assert only_image(told(one(PROVEN, D1, conflict=elder))).last_refresh_time is None
+
 
 @pytest.mark.parametrize(
     "view",
