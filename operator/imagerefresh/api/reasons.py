@@ -52,6 +52,14 @@ class Reason(StrEnum):
         "A rollout of the target is under way: of a digest that was asked, or somebody else's.",
         "Wait, or follow it with `kubectl rollout status`.",
     )
+    ScaledToZero = (
+        "ScaledToZero",
+        (
+            "A digest was asked, and the target wants no pods at present: the digest counts as"
+            " proven only once pods have run with it."
+        ),
+        "Nothing, if it is meant to be so; else scale the target up.",
+    )
 
     # A digest was tried or refused.
     RolloutFailed = (

@@ -61,8 +61,13 @@ class Case:
     def is_proving(self) -> bool:
         """The target is healthy while its template carries an asked digest that is not recorded
         yet.
+
+        Without pods nothing is proven that somebody was made to run; what was found on the target
+        is taken over as it is (B12, B19).
         """
-        return self.view.health.is_healthy and self.carries_asked and self.is_unproven
+        health = self.view.health
+        is_content = health.is_healthy and (self.memory.adopted or not health.is_idle)
+        return is_content and self.carries_asked and self.is_unproven
 
     @property
     def is_provable_at_once(self) -> bool:

@@ -11,6 +11,8 @@ from imagerefresh.api.policy import TargetKind
 
 DEADLINE_REASON = "ProgressDeadlineExceeded"
 ON_DELETE = "update strategy OnDelete: the pods change only when somebody deletes them"
+SCALED_TO_ZERO = "scaled to zero"
+NO_NODE = "no node is to run a pod"
 PAUSED = "the Deployment is paused: resume it to let rollouts go on"
 UNOBSERVED = "waiting for the controller to see the latest change"
 
@@ -19,6 +21,10 @@ class Verdict(StrEnum):
     """What a look at a target comes to."""
 
     HEALTHY = "Healthy"
+    IDLE = "Idle"
+    """No pods are wanted. `kubectl rollout status` is content, but nothing runs that could prove a
+    digest.
+    """
     PROGRESSING = "Progressing"
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     PAUSED = "Paused"
@@ -73,8 +79,13 @@ class Health:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether it is proven healthy."""
-        return self.verdict is Verdict.HEALTHY
+        """Whether nothing is the matter with it; zero of zero wanted pods is healthy."""
+        return self.verdict in (Verdict.HEALTHY, Verdict.IDLE)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is healthy for want of pods."""
+        return self.verdict is Verdict.IDLE
 
 
 def judge(target: Mapping[str, Any]) -> Health:
@@ -122,6 +133,8 @@ def _deployment(target: Mapping[str, Any]) -> Health:
         return Health(
             Verdict.PROGRESSING, f"{available} of {updated} updated replicas available", counts
         )
+    if wanted == 0:
+        return Health(Verdict.IDLE, SCALED_TO_ZERO, counts)
     return Health(
         Verdict.HEALTHY, f"{available} of {wanted} replicas updated and available", counts
     )
@@ -151,6 +164,8 @@ def _stateful_set(target: Mapping[str, Any]) -> Health:
         return Health(Verdict.PROGRESSING, f"{ready} of {wanted} pods ready", counts)
     if status.get("updateRevision") != status.get("currentRevision"):
         return Health(Verdict.PROGRESSING, f"{updated} of {wanted} pods updated", counts)
+    if wanted == 0:
+        return Health(Verdict.IDLE, SCALED_TO_ZERO, counts)
     if available < wanted:
         return Health(Verdict.PROGRESSING, f"{available} of {wanted} pods available", counts)
     return Health(Verdict.HEALTHY, f"{available} of {wanted} pods updated and available", counts)
@@ -172,6 +187,8 @@ def _daemon_set(target: Mapping[str, Any]) -> Health:
         )
     if _is_unobserved(target):
         return Health(Verdict.PROGRESSING, UNOBSERVED)
+    if wanted == 0:
+        return Health(Verdict.IDLE, NO_NODE, counts)
     if updated < wanted:
         return Health(Verdict.PROGRESSING, f"{updated} of {wanted} pods updated", counts)
     if available < wanted:

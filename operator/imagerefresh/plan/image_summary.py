@@ -114,17 +114,24 @@ def _stand(
             )
         return ImageState.HELD, _hold(view, memory, outcome)
     if not memory.is_proven:
-        if memory.adopted:
-            return ImageState.PROVING, Problem(
-                Reason.Proving, f"taken over as found; to be proven: {view.health.message}"
-            )
-        return ImageState.ROLLING_OUT, Problem(Reason.RollingOut, f"asked; {view.health.message}")
+        return _to_be_proven(view, memory)
     if memory.adopted and own.image.action.restart:
         # Without a look into the pods nobody knows which image they pulled (B12).
         return ImageState.CURRENT, Problem(
             Reason.UpToDate, "taken over as found; that the pods run this digest is assumed"
         )
     return ImageState.CURRENT, Problem(Reason.UpToDate, "proven")
+
+
+def _to_be_proven(view: View, memory: Memory) -> tuple[ImageState, Problem]:
+    found = view.health.message
+    if memory.adopted:
+        told = f"taken over as found; to be proven: {found}"
+        return ImageState.PROVING, Problem(Reason.Proving, told)
+    if view.health.is_idle:
+        told = f"asked; {found}: it is proven when pods run"
+        return ImageState.ROLLING_OUT, Problem(Reason.ScaledToZero, told)
+    return ImageState.ROLLING_OUT, Problem(Reason.RollingOut, f"asked; {found}")
 
 
 def _hold(view: View, memory: Memory, outcome: Outcome | None) -> Problem:

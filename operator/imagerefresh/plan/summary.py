@@ -35,6 +35,7 @@ RESTING = frozenset(
         Reason.TargetDeleting,
         Reason.TargetPaused,
         Reason.UnprovableStrategy,
+        Reason.ScaledToZero,
     }
 )
 """Reasons for which a rollout is not followed though one may be under way."""
@@ -264,6 +265,8 @@ def _in_flight(found: Findings, images: Sequence[ImageStatus]) -> _Verdict | Non
             return _Verdict("False", reason, health.message, ConditionType.STALLED)
         is_adopted = all(image.state is ImageState.PROVING for image in waiting)
         names = ", ".join(image.name for image in waiting)
+        if health.is_idle:
+            return _Verdict("Unknown", Reason.ScaledToZero, _tell(waiting))
         return _Verdict(
             "Unknown",
             Reason.Proving if is_adopted else Reason.RollingOut,

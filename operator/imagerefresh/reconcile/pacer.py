@@ -52,6 +52,7 @@ ABOUT_THE_TARGET = frozenset(
         Reason.ValueFrom,
         Reason.DuplicateVariable,
         Reason.UnprovableStrategy,
+        Reason.ScaledToZero,
         Reason.Forbidden,
     }
 )

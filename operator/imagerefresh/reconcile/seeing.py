@@ -105,7 +105,7 @@ def _see_image(run: Run, image: Image, target: Mapping[str, Any], seen: float) -
 def _note_progress(run: Run, images: tuple[ImageView, ...], health: Health, seen: float) -> None:
     track = run.track
     asks = progress.identify_asks(each.memory for each in images if is_under_way(each))
-    if not asks and health.is_healthy:
+    if health.is_idle or (health.is_healthy and not asks):  # a rollout from zero begins anew
         track.progress = None
         return
     earlier = track.progress or progress.from_status(run.before.rollout, seen=seen, now=run.now)

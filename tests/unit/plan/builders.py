@@ -45,6 +45,7 @@ NAMES: Mapping[ActionType, str] = {
 
 HEALTHY = Health(Verdict.HEALTHY, "3 of 3 replicas updated and available", Counts(3, 3, 3, 0))
 PROGRESSING = Health(Verdict.PROGRESSING, "1 of 3 replicas updated", Counts(1, 3, 3, 3))
+IDLE = Health(Verdict.IDLE, "scaled to zero", Counts())
 PAUSED = Health(Verdict.PAUSED, "the Deployment is paused: resume it")
 UNPROVABLE = Health(Verdict.UNPROVABLE, "update strategy OnDelete")
 LATE_TIME = timestamp(NOW - timedelta(seconds=1))

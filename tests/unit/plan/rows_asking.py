@@ -7,6 +7,7 @@ from unit.plan.builders import (
     D1,
     D2,
     D3,
+    IDLE,
     LATE,
     LATE_TIME,
     PROGRESSING,
@@ -194,6 +195,13 @@ ASKING: Final[tuple[Example, ...]] = (
         asked(D2),
         None,
     ),
+    Example(
+        "B13 a newer move supersedes what waits for pods",
+        "move",
+        look(SET_ENV, MOVING, D3, health=IDLE),
+        asked(D3),
+        D3,
+    ),
     Example("B21 a held digest is not asked", "rest", look(SET_ENV, HELD, D2, health=LATE)),
     Example("B21 nor after a rollback", "rest", look(SET_ENV, ROLLED_BACK, D2)),
     Example(
@@ -238,6 +246,12 @@ ASKING: Final[tuple[Example, ...]] = (
         "B18 a digest in the variable is taken over untouched, and recorded if it is healthy",
         "adopt",
         look(SET_ENV, NEW, D2, carried=D1),
+        asked(D1, adopted=True, recorded=D1),
+    ),
+    Example(
+        "B18 also without pods",
+        "adopt",
+        look(SET_ENV, NEW, D1, carried=D1, health=IDLE),
         asked(D1, adopted=True, recorded=D1),
     ),
     Example(

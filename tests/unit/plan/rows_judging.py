@@ -10,6 +10,7 @@ from unit.plan.builders import (
     D2,
     D3,
     EARLIER,
+    IDLE,
     LATE,
     LATE_TIME,
     NOW,
@@ -266,6 +267,40 @@ JUDGING: Final[tuple[Example, ...]] = (
         "B20 an unhealthy target is no verdict on a proven digest",
         "rest",
         look(SET_ENV, PROVEN, D1, health=LATE, stalled_for=TEN_MINUTES, spec=ROLLBACK),
+    ),
+    # No pods are wanted.
+    Example(
+        "B19 nothing that was asked is proven without pods",
+        "rest",
+        look(SET_ENV, MOVING, D2, health=IDLE),
+    ),
+    Example(
+        "B19 nor a restart",
+        "rest",
+        look(RESTART, MOVING, D2, is_confirmed=True, health=IDLE),
+    ),
+    Example(
+        "B19 and none fails for want of pods",
+        "rest",
+        look(SET_ENV, MOVING, D2, health=IDLE, stalled_for=TEN_MINUTES, spec=ROLLBACK),
+    ),
+    Example(
+        "B21 a failed one is not proven by scaling it to zero",
+        "rest",
+        look(SET_ENV, HELD, D2, health=IDLE),
+    ),
+    Example(
+        "B12 what was found on the target is taken over all the same",
+        "record",
+        look(RESTART, replace(UNPROVEN, adopted=True), D1, is_confirmed=True, health=IDLE),
+        {"recorded": D1},
+    ),
+    Example(
+        "B17 a proven digest is set back, for the pods to come",
+        "drift",
+        look(SET_ENV, PROVEN, D1, carried=D3, health=IDLE),
+        {"set_back_times": (timestamp(NOW),)},
+        D1,
     ),
     # Restart: proof.
     Example("B14 a healthy restart is confirmed first", "confirm", look(RESTART, MOVING, D2)),

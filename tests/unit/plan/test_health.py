@@ -36,6 +36,10 @@ EVERYWHERE: Final = {
 }
 
 
+CONTENT: Final = {Verdict.HEALTHY, Verdict.IDLE}
+"""Verdicts for which `kubectl rollout status` comes to its end."""
+
+
 DEPLOYMENTS: Final[dict[str, tuple[Json, Json, Verdict]]] = {
     "done": ({}, DONE, Verdict.HEALTHY),
     "not seen by the controller": ({}, {**DONE, "observedGeneration": 6}, Verdict.PROGRESSING),
@@ -59,7 +63,7 @@ DEPLOYMENTS: Final[dict[str, tuple[Json, Json, Verdict]]] = {
         {**DONE, "availableReplicas": 0},
         Verdict.PROGRESSING,
     ),
-    "zero of zero": ({"replicas": 0}, {"observedGeneration": 7}, Verdict.HEALTHY),
+    "zero of zero": ({"replicas": 0}, {"observedGeneration": 7}, Verdict.IDLE),
     "scaled down, not yet gone": (
         {"replicas": 0},
         {"observedGeneration": 7, "replicas": 1, "updatedReplicas": 1},
@@ -100,7 +104,7 @@ DEPLOYMENTS: Final[dict[str, tuple[Json, Json, Verdict]]] = {
 def test_deployment(case: str) -> None:
     spec, status, verdict = DEPLOYMENTS[case]
     health = judge(a_workload("Deployment", status, spec))
-    assert (health.verdict, health.is_healthy) == (verdict, verdict is Verdict.HEALTHY)
+    assert (health.verdict, health.is_healthy) == (verdict, verdict in CONTENT)
     assert health.message
 
 
@@ -128,7 +132,12 @@ STATEFUL_SETS: Final[dict[str, tuple[Json, Json, Verdict]]] = {
     "zero of zero": (
         {"replicas": 0},
         {"observedGeneration": 7, "currentRevision": "web-2", "updateRevision": "web-2"},
-        Verdict.HEALTHY,
+        Verdict.IDLE,
+    ),
+    "scaled down, not yet gone": (
+        {"replicas": 0},
+        {**SET_DONE, "replicas": 1, "currentRevision": "web-1", "readyReplicas": 0},
+        Verdict.PROGRESSING,
     ),
     "left to a person": (
         {"updateStrategy": {"type": "OnDelete"}},
@@ -168,7 +177,7 @@ DAEMON_SETS: Final[dict[str, tuple[Json, Json, Verdict]]] = {
     "no node for it": (
         {},
         {"observedGeneration": 7, "desiredNumberScheduled": 0},
-        Verdict.HEALTHY,
+        Verdict.IDLE,
     ),
     "left to a person": ({"updateStrategy": {"type": "OnDelete"}}, EVERYWHERE, Verdict.UNPROVABLE),
     "rolling": ({"updateStrategy": {"type": "RollingUpdate"}}, EVERYWHERE, Verdict.HEALTHY),

@@ -20,6 +20,7 @@ from unit.plan.builders import (
     D3,
     EARLIER,
     GROUP,
+    IDLE,
     LATE,
     NOW,
     PAUSED,
@@ -62,6 +63,11 @@ STANDS: Final[Mapping[str, tuple[View, ImageState, Reason]]] = {
         one(Memory(), D1, kind=RESTART, health=PROGRESSING),
         ImageState.PROVING,
         Reason.Proving,
+    ),
+    "asked of a target without pods": (
+        one(MOVING, D2, health=IDLE),
+        ImageState.ROLLING_OUT,
+        Reason.ScaledToZero,
     ),
     "failed": (one(MOVING, D2, health=LATE), ImageState.HELD, Reason.RolloutFailed),
     "rolled back": (

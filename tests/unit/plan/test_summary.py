@@ -16,6 +16,7 @@ from imagerefresh.plan.view import View
 from unit.plan.builders import (
     D1,
     D2,
+    IDLE,
     LATE,
     NOW,
     PAUSED,
@@ -100,6 +101,18 @@ RECONCILING, STALLED = ConditionType.RECONCILING, ConditionType.STALLED
             ("False", Reason.UnprovableStrategy),
             STALLED,
             id="B19 what can't be proven",
+        ),
+        pytest.param(
+            one(a_memory(D2, D1), D2, health=IDLE),
+            ("Unknown", Reason.ScaledToZero),
+            None,
+            id="B19 no pods to prove it by",
+        ),
+        pytest.param(
+            one(PROVEN, D1, health=IDLE),
+            ("True", Reason.UpToDate),
+            None,
+            id="B19 scaled down after the proof",
         ),
         pytest.param(
             one(PROVEN, D1, health=UNPROVABLE),

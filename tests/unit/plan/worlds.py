@@ -26,6 +26,7 @@ from unit.plan.builders import (
     D3,
     EARLIER,
     HEALTHY,
+    IDLE,
     LATE,
     LATE_TIME,
     NOW,
@@ -46,7 +47,7 @@ Pick = Callable[[Sequence[T]], T]
 REFERENCE: Final = "r"
 DIGESTS: Final = (D1, D2, D3)
 MAYBE: Final = (None, *DIGESTS)
-HEALTHS: Final = (HEALTHY, PROGRESSING, LATE, HEALTHY, PAUSED, UNPROVABLE)
+HEALTHS: Final = (HEALTHY, PROGRESSING, LATE, HEALTHY, PAUSED, UNPROVABLE, IDLE)
 STALLED: Final = tuple(timedelta(minutes=minutes) for minutes in (0, 9, 11))
 RETRIES: Final = (None, None, "r1", "r2")
 KINDS: Final = tuple(kinds for count in (1, 2, 3) for kinds in permutations(ActionType, count))

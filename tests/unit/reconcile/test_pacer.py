@@ -14,6 +14,7 @@ from imagerefresh.reconcile.pacer import Pacer
 from unit.plan.builders import (
     D1,
     D2,
+    IDLE,
     LATE,
     PAUSED,
     Json,
@@ -171,13 +172,14 @@ class TestFollowing:
         "status",
         [
             told(one(MOVING, D2, health=PAUSED)),
+            told(one(MOVING, D2, health=IDLE)),
             told(one(HELD, D2, health=LATE)),
             told(one(PROVEN, D1, health=LATE)),
             told(one(PROVEN, D1, target=a_target(variable="v1"))),
             told(one(PROVEN, D1), problem=Problem(Reason.TargetNotFound, "gone")),
             told(one(PROVEN, D1), problem=Problem(Reason.Forbidden, "no")),
         ],
-        ids=["paused", "held", "degraded", "blocked", "no target", "forbidden"],
+        ids=["paused", "scaled to zero", "held", "degraded", "blocked", "no target", "forbidden"],
     )
     def test_what_a_person_mends_on_the_target_is_seen_soon(
         self, pacer: Pacer, clocks: Clocks, status: Status

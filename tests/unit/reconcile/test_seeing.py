@@ -18,6 +18,7 @@ from unit.plan.builders import (
     D2,
     D3,
     HEALTHY,
+    IDLE,
     LATE,
     NOW,
     PAUSED,
@@ -146,6 +147,12 @@ class TestProgress:
         self.stalled(run, 0)
         assert self.stalled(run, 3600, PAUSED) == 0
         assert self.stalled(run, 3660) == 60
+
+    def test_a_rollout_from_zero_begins_anew(self) -> None:
+        run = a_run(self.ROLLING)
+        assert [self.stalled(run, seconds) for seconds in (0, 500)] == [0, 500]
+        assert self.stalled(run, 510, IDLE) == 0
+        assert [self.stalled(run, seconds) for seconds in (3600, 4199)] == [0, 599]
 
     @pytest.mark.parametrize(("kind", "expected"), [(RESTART, 0), (SET_ENV, 600)])
     def test_time_stands_still_for_a_restart_that_cannot_be_pulled(
