@@ -107,9 +107,9 @@ def notice(event: kopf.RawEvent, memo: kopf.Memo, **_: Any) -> None:
     pacer.notice(policy)
     if pacer.track.is_gone:
         process.metrics.policy_gone(metadata["namespace"], metadata["name"])
-        process.reconciler.forget(metadata["uid"])
+        process.reconciler.neighbourhood.forget(metadata["uid"])
     else:
-        process.reconciler.notice(policy, pacer.track)
+        process.reconciler.neighbourhood.notice(policy, pacer.track)
         process.metrics.policy_watched(metadata["namespace"], metadata["name"], pacer.told)
 
 

@@ -52,6 +52,11 @@ class Reason(StrEnum):
         "A rollout of the target is under way: of a digest that was asked, or somebody else's.",
         "Wait, or follow it with `kubectl rollout status`.",
     )
+    WaitingForPolicy = (
+        "WaitingForPolicy",
+        "Another policy's rollout of the same target is under way; this one's comes after it.",
+        "Wait. If it stays, see what the other policy's status says.",
+    )
     ScaledToZero = (
         "ScaledToZero",
         (

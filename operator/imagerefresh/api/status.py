@@ -89,6 +89,8 @@ class ImageState(StrEnum):
     """Adopted as it was found, and not seen healthy yet."""
     ROLLING_OUT = "RollingOut"
     """Asked, and not proven yet."""
+    WAITING = "Waiting"
+    """To be asked after another policy's rollout on the target."""
     CURRENT = "Current"
     """Proven to be what the registry serves."""
     HELD = "Held"
@@ -108,8 +110,9 @@ class ImageStatus(ApiModel):
     """What the image's action wrote on the target: a restart, a variable, or an image field."""
     state: Annotated[ImageState, _WORD] = ImageState.PENDING
     """Where the image stands: Pending, not looked at yet. Pinned, left alone. Proving, taken over
-    as found and not seen healthy yet. RollingOut, asked and not proven yet. Current, proven. Held,
-    a failed or rejected digest is not asked again. Blocked, a person must change something.
+    as found and not seen healthy yet. RollingOut, asked and not proven yet. Waiting, to be asked
+    after another policy's rollout on the target. Current, proven. Held, a failed or rejected digest
+    is not asked again. Blocked, a person must change something.
     """
     reason: Annotated[Reason, _WORD] | None = None
     """Why, in one word; the documentation lists each with what to do about it."""

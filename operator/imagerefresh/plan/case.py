@@ -7,7 +7,7 @@ from imagerefresh.api.policy import ActionType
 from imagerefresh.api.timestamps import parse_timestamp
 from imagerefresh.plan.health import Verdict
 from imagerefresh.plan.memory import Memory
-from imagerefresh.plan.template import carries
+from imagerefresh.plan.template import carries, carries_ask
 from imagerefresh.plan.view import ImageView, View, waits_for_registry
 
 SET_BACK_LIMIT = 3
@@ -39,17 +39,12 @@ class Case:
 
     @property
     def carries_asked(self) -> bool:
-        """Whether the template carries what is asked.
-
-        A floating Restart that is not proven yet does so only by its stamp: after a rollout undo
-        the old pods may simply go on, which prove nothing about what was asked.
-        """
+        """Whether the template carries what is asked."""
         floats = self.is_restart and not self.own.carried.is_pinned
         if floats and self.memory.is_proven and self.held is not None:
             return False  # rolled back: its tag serves just the digest that failed
-        if floats and self.is_unproven and not self.memory.adopted:
-            stamp = self.own.carried.stamp
-            return stamp is not None and stamp.digest == self.memory.asked
+        if self.is_unproven and not self.memory.adopted:
+            return carries_ask(self.own.image, self.own.carried, self.memory.asked)
         return carries(self.own.image, self.own.carried, self.memory.asked)
 
     @property
@@ -89,6 +84,33 @@ class Case:
             and latest is not None
             and latest not in (self.memory.asked, self.held)
         )
+
+    @property
+    def is_to_be_filled(self) -> bool:
+        """Its field waits for a first digest."""
+        is_known = self.own.latest is not None
+        is_empty = not self.is_restart and self.own.carried.digest is None
+        return self.memory.is_first_observation and is_known and is_empty
+
+    @property
+    def is_retried(self) -> bool:
+        """A person wants another try, and it is known of what."""
+        return self.is_retry_pending and self.own.latest is not None
+
+    @property
+    def is_released(self) -> bool:
+        """A held tag has moved away, here or on another image, or our pin is there without a
+        hold.
+        """
+        return (self.all_holds_end and self.memory.is_held) or self.has_idle_pin
+
+    @property
+    def is_waiting(self) -> bool:
+        """It would make a rollout of its own, and another policy's is under way (B23)."""
+        makes_rollout = (
+            self.is_retried or self.has_moved or self.is_released or self.is_to_be_filled
+        )
+        return self.view.awaited is not None and makes_rollout
 
     @property
     def is_asked_next(self) -> bool:

@@ -50,30 +50,17 @@ TABLE: tuple[Row, ...] = (
     ),
     # A neighbour is recorded first, to be asked together with this one.
     Row("neighbour first", lambda c: c.is_behind_neighbour, Step.NOTHING, "B13"),
+    # Policies on one target roll out one after the other.
+    Row("wait", lambda c: c.is_waiting, Step.NOTHING, "B23"),
     # A person asks for another try of what is held or failing.
-    Row("retry", lambda c: c.is_retry_pending and c.own.latest is not None, Step.ASK, "B4"),
+    Row("retry", lambda c: c.is_retried, Step.ASK, "B4"),
     # The tag has moved to a digest that is not known to fail.
     Row("move", lambda c: c.has_moved, Step.ASK, "B13, B16"),
     # A held tag has moved away, here or on a neighbour, and there is nothing to ask: the hold ends,
     # our pin goes.
-    Row(
-        "release",
-        lambda c: (c.all_holds_end and c.memory.is_held) or c.has_idle_pin,
-        Step.RELEASE,
-        "B21",
-    ),
+    Row("release", lambda c: c.is_released, Step.RELEASE, "B21"),
     # The field waits to be filled for the first time.
-    Row(
-        "fill",
-        lambda c: (
-            c.memory.is_first_observation
-            and c.own.latest is not None
-            and not c.is_restart
-            and c.own.carried.digest is None
-        ),
-        Step.ASK,
-        "B18",
-    ),
+    Row("fill", lambda c: c.is_to_be_filled, Step.ASK, "B18"),
     # New pods pull the tag, so before a restart is recorded the tag is looked at once more. A
     # healthy target at first sight is then adopted and recorded in one patch.
     Row(

@@ -101,6 +101,9 @@ def _stand(
             f"{other_manager(view.target) or 'somebody else'} keeps changing back what is written:"
             " leave the field out of what it applies, or remove the image from this policy",
         )
+    if outcome and outcome.row.name == "wait":
+        told = f"asked after {view.awaited}, which is neither proven nor failed yet"
+        return ImageState.WAITING, Problem(Reason.WaitingForPolicy, told)
     if memory.asked is None:
         return ImageState.PENDING, Problem(Reason.Checking, "not looked at yet")
     if memory.failed is not None:

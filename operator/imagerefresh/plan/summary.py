@@ -25,7 +25,7 @@ TROUBLE_TURNS = 3
 """Turns in a row that must fail before transient trouble makes the policy not Ready (B7)."""
 MARK_LENGTH = 1024
 """Characters of a request annotation that are told apart; status keeps no more."""
-UNDER_WAY = frozenset({ImageState.PROVING, ImageState.ROLLING_OUT})
+UNDER_WAY = frozenset({ImageState.PROVING, ImageState.ROLLING_OUT, ImageState.WAITING})
 RESTING = frozenset(
     {
         Reason.Suspended,
@@ -263,6 +263,9 @@ def _in_flight(found: Findings, images: Sequence[ImageStatus]) -> _Verdict | Non
         if health.verdict is Verdict.UNPROVABLE:
             reason = Reason.UnprovableStrategy
             return _Verdict("False", reason, health.message, ConditionType.STALLED)
+        if behind := [image for image in waiting if image.state is ImageState.WAITING]:
+            reason = Reason.WaitingForPolicy
+            return _Verdict("Unknown", reason, _tell(behind), ConditionType.RECONCILING)
         is_adopted = all(image.state is ImageState.PROVING for image in waiting)
         names = ", ".join(image.name for image in waiting)
         if health.is_idle:

@@ -124,6 +124,17 @@ def carries(image: Image, carried: Carried, digest: str | None) -> bool:
     return carried.digest == digest
 
 
+def carries_ask(image: Image, carried: Carried, digest: str | None) -> bool:
+    """Whether the template carries a digest that was asked and is not proven yet.
+
+    A floating Restart does so only by its stamp: after a rollout undo the old pods may simply go
+    on, which prove nothing about what was asked.
+    """
+    if image.action.type is ActionType.RESTART and not carried.is_pinned:
+        return carried.stamp is not None and carried.stamp.digest == digest
+    return carries(image, carried, digest)
+
+
 def _read_restart(
     image: Image, action: RestartAction, containers: Containers, ours: Pin | None
 ) -> Carried:

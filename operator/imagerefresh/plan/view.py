@@ -66,6 +66,10 @@ class View:
     """The value of the policy's retry-at annotation, if this policy has not handled it as a whole
     (B4).
     """
+    awaited: str | None = None
+    """Another policy's rollout on the target, for people, if an ask of this one has to wait for it
+    (B23).
+    """
 
     @property
     def rollout_timeout(self) -> timedelta:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakValueDictionary
 from zlib import crc32
 
@@ -20,7 +20,6 @@ from imagerefresh.api.timestamps import parse_timestamp
 from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.errors import Conflict, NotFound, Refused
 from imagerefresh.cluster.secrets import PullSecrets
-from imagerefresh.plan.claims import Claimant, conflicts
 from imagerefresh.plan.decide import Plan, decide
 from imagerefresh.plan.due import due_images, latest_turn
 from imagerefresh.plan.findings import Findings
@@ -37,6 +36,7 @@ from imagerefresh.plan.view import View
 from imagerefresh.reconcile.acting import PolicyChanged, PolicyGone, WriteRefused, patch_target
 from imagerefresh.reconcile.keys import Keys
 from imagerefresh.reconcile.looking import TagWatch
+from imagerefresh.reconcile.neighbourhood import Neighbourhood, TargetKey, target_key
 from imagerefresh.reconcile.quiet import pass_quietly, quiet_spell
 from imagerefresh.reconcile.run import Run
 from imagerefresh.reconcile.seeing import Sight, note_mutations, see
@@ -53,8 +53,6 @@ QUIET_LOOK_SPACING = 3.0
 """Seconds between two such looks of one process on average: with many policies they come more
 rarely, so that quiet policies are quiet towards the API server, however many they are (B27).
 """
-_Target: TypeAlias = tuple[str, str, str]
-"""Namespace, kind and name."""
 BUSY = Problem(Reason.PatchRefused, "the target is being changed all the time: trying again")
 
 
@@ -70,9 +68,10 @@ class Reconciler:
     secrets: PullSecrets
     wall_clock: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
-    _claimants: dict[str, tuple[_Target, Claimant]] = field(default_factory=dict)
-    """The policies that are known, by UID, and what they act on."""
-    _locks: WeakValueDictionary[_Target, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
+    _locks: WeakValueDictionary[TargetKey, asyncio.Lock] = field(
+        default_factory=WeakValueDictionary
+    )
 
     async def run(self, policy: Mapping[str, Any], track: Track) -> None:
         """Looks at one policy, brings it a step further, and tells where it stands.
@@ -95,8 +94,7 @@ class Reconciler:
                 problem=Problem(Reason.InvalidSpec, str(error)),
             )
             return await self._tell(policy, track, before, found)
-        conflicts = self._conflicts(policy, spec)
-        run = Run(policy, spec, track, before, wall, self.monotonic(), conflicts)
+        run = Run(policy, spec, track, before, wall, self.monotonic())
         if is_inert(spec):
             return await self._tell(policy, track, before, run.found())
         async with self._lock(policy, spec):
@@ -115,38 +113,14 @@ class Reconciler:
         wall = self.wall_clock()
         return await pass_quietly(self.tags.registry, track, wall, self.monotonic)
 
-    def notice(self, policy: Mapping[str, Any], track: Track) -> None:
-        """A policy is there: its claims count, whether it was run yet or not (B23)."""
-        metadata = policy["metadata"]
-        try:
-            spec = track.spec(policy)
-        except InvalidSpec:
-            return self.forget(metadata["uid"])
-        age = (metadata.get("creationTimestamp") or "", metadata["uid"])
-        claimant = Claimant(metadata["name"], age, spec)
-        self._claimants[metadata["uid"]] = _target_of(policy, spec), claimant
-        return None
-
-    def forget(self, uid: str) -> None:
-        """A policy was deleted."""
-        self._claimants.pop(uid, None)
-
-    def _conflicts(self, policy: Mapping[str, Any], spec: Spec) -> dict[str, Problem]:
-        target, uid = _target_of(policy, spec), policy["metadata"]["uid"]
-        known = self._claimants.get(uid)
-        if known is None:
-            return {}
-        neighbours = (each for where, each in self._claimants.values() if where == target)
-        return conflicts(known[1], (each for each in neighbours if each is not known[1]))
-
     def _quiet_look(self, policy: Mapping[str, Any]) -> float:
         """Seconds after which the target of a quiet policy is looked at, for drift and health."""
         uid: str = policy["metadata"]["uid"]
         spread = 1.0 + crc32(uid.encode()) / 2**32 / 2  # not all at once, an hour after a start
-        return max(QUIET_LOOK, QUIET_LOOK_SPACING * len(self._claimants)) * spread
+        return max(QUIET_LOOK, QUIET_LOOK_SPACING * len(self.neighbourhood)) * spread
 
     def _lock(self, policy: Mapping[str, Any], spec: Spec) -> asyncio.Lock:
-        return self._locks.setdefault(_target_of(policy, spec), asyncio.Lock())
+        return self._locks.setdefault(target_key(policy, spec), asyncio.Lock())
 
     async def _look_at_tags(self, run: Run) -> None:
         """Those whose turn has come; all of them when a person asks. Policies share the requests of
@@ -216,6 +190,8 @@ class Reconciler:
 
     async def _decide(self, run: Run, sight: Sight) -> tuple[View, Plan]:
         """Decides; and once more, if that calls for a look at further tags first (B6, B14)."""
+        # As late as can be: after a start the watch brings policies one by one.
+        run.own, run.others = self.neighbourhood.around(run.policy, run.spec)
         view = see(run, sight)
         plan = decide(view)
         looked: set[str] = set()
@@ -265,11 +241,6 @@ class Reconciler:
         track.news_told.update(news)
         track.troubles_told = frozenset(found.troubles)
         return after
-
-
-def _target_of(policy: Mapping[str, Any], spec: Spec) -> _Target:
-    ref = spec.target_ref
-    return policy["metadata"]["namespace"], ref.kind, ref.name
 
 
 def _not_looked_at(run: Run, plan: Plan) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """The subject of one run: a policy as it was at the start, and what has come to be known since."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -8,10 +8,10 @@ from typing import Any
 from imagerefresh.api.names import RETRY_AT
 from imagerefresh.api.policy import Spec
 from imagerefresh.api.status import Status
+from imagerefresh.plan.claims import Claimant
 from imagerefresh.plan.due import next_check
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.summary import is_requested, request_mark, request_marks
-from imagerefresh.plan.template import Problem
 from imagerefresh.reconcile.track import Track
 
 
@@ -28,8 +28,10 @@ class Run:
     """Seconds since the epoch when the run began."""
     began: float
     """The same moment on the monotonic clock."""
-    conflicts: Mapping[str, Problem] = field(default_factory=dict)
-    """Images whose claim an older policy has."""
+    own: Claimant | None = None
+    """The policy as the others on its target see it, if it is known to them."""
+    others: Sequence[Claimant] = ()
+    """The other policies on the target."""
     looked: set[str] = field(default_factory=set)
     """Images whose tags were looked at in this run."""
 

@@ -10,10 +10,12 @@ from typing import Any
 from imagerefresh.api.policy import Image
 from imagerefresh.api.reasons import Reason
 from imagerefresh.plan import progress, template
+from imagerefresh.plan.claims import awaited, conflicts
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.health import Health, Verdict
 from imagerefresh.plan.image_summary import ALSO
 from imagerefresh.plan.memory import recollect
+from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import ImageView, Mutation, View, is_under_way, waits_for_registry
 from imagerefresh.reconcile.acting import unmet
 from imagerefresh.reconcile.run import Run
@@ -31,7 +33,10 @@ class Sight:
 def see(run: Run, sight: Sight) -> View:
     """The view of a target. Notes the rollout's progress in the policy's track."""
     target, health, seen = sight.target, sight.health, sight.seen
-    images = tuple(_see_image(run, image, target, seen) for image in run.spec.images)
+    clashes = conflicts(run.own, run.others) if run.own else {}
+    images = tuple(
+        _see_image(run, image, target, seen, clashes.get(image.name)) for image in run.spec.images
+    )
     _note_progress(run, images, health, seen)
     return View(
         spec=run.spec,
@@ -41,6 +46,7 @@ def see(run: Run, sight: Sight) -> View:
         images=images,
         now=run.now,
         retry_at=run.retry_at,
+        awaited=awaited(run.own, run.others, target, health) if run.own else None,
     )
 
 
@@ -65,7 +71,9 @@ def _mutation_mark(run: Run, image: Image, target: Mapping[str, Any]) -> str:
     return blake2b(f"{run.generation} {latest} {field}".encode(), digest_size=8).hexdigest()
 
 
-def _see_image(run: Run, image: Image, target: Mapping[str, Any], seen: float) -> ImageView:
+def _see_image(
+    run: Run, image: Image, target: Mapping[str, Any], seen: float, conflict: Problem | None
+) -> ImageView:
     name, reference, metadata = image.name, str(image.reference), target["metadata"]
     carried = template.read(image, target)
     is_same_target = run.before.target_uid in (None, metadata["uid"])
@@ -96,7 +104,7 @@ def _see_image(run: Run, image: Image, target: Mapping[str, Any], seen: float) -
         latest=latest,
         is_confirmed=answer is not None and latest is not None and answer.sent_at >= seen,
         is_reachable=not (answer and answer.trouble and answer.trouble.is_transient),
-        conflict=run.conflicts.get(name),
+        conflict=conflict,
         was_contested=entry is not None and entry.reason is Reason.Contested,
         mutation=mutation,
     )

@@ -221,6 +221,7 @@ def a_view(
     health: Health = HEALTHY,
     stalled_for: timedelta = timedelta(0),
     retry_at: str | None = None,
+    awaited: str | None = None,
     now: datetime = NOW,
     **spec: Json,
 ) -> View:
@@ -233,6 +234,7 @@ def a_view(
         images=images,
         now=now,
         retry_at=retry_at,
+        awaited=awaited,
     )
 
 

@@ -31,6 +31,7 @@ MOVING: Final = a_memory(D2, recorded=D1)
 HELD: Final = a_memory(D2, recorded=D1, failed=D2)
 ROLLED_BACK: Final = a_memory(D1, recorded=D1, failed=D2)
 NEW: Final = Memory()
+OTHERS = "the rollout of side by policy other"
 RETRY = "2026-02-03T11:59:00Z"
 THREE_TIMES = tuple(timestamp(NOW - timedelta(minutes=minutes)) for minutes in (50, 30, 10))
 LONG_AGO: Final = replace(
@@ -87,6 +88,7 @@ def look(
     health: Health = HEALTHY,
     stalled_for: timedelta = timedelta(0),
     retry_at: str | None = None,
+    awaited: str | None = None,
     spec: Mapping[str, Json] | None = None,
     **own: Json,
 ) -> View:
@@ -101,6 +103,7 @@ def look(
         health=health,
         stalled_for=stalled_for,
         retry_at=retry_at,
+        awaited=awaited,
         **(spec or {}),
     )
 

@@ -20,6 +20,7 @@ from unit.plan.examples import (
     HELD,
     MOVING,
     NEW,
+    OTHERS,
     PROVEN,
     RESTART,
     RETRY,
@@ -76,6 +77,43 @@ ASKING: Final[tuple[Example, ...]] = (
         "B13 a move waits for a record beside it, to be one patch with the next",
         "neighbour first",
         BESIDE,
+    ),
+    # Another policy's rollout.
+    Example(
+        "B23 a move waits for another policy's rollout",
+        "wait",
+        look(SET_ENV, PROVEN, D2, awaited=OTHERS),
+    ),
+    Example(
+        "B23 a restart, too, and the field stays as it is",
+        "wait",
+        look(RESTART, MOVING, D3, health=PROGRESSING, awaited=OTHERS),
+    ),
+    Example(
+        "B23 a first fill waits", "wait", look(SET_IMAGE, NEW, D1, carried=None, awaited=OTHERS)
+    ),
+    Example(
+        "B23 a retry waits, and stays pending",
+        "wait",
+        look(SET_ENV, HELD, D2, health=LATE, retry_at=RETRY, awaited=OTHERS),
+        is_retry_pending=True,
+    ),
+    Example(
+        "B23 a hold does not end before what it is to make room for",
+        "wait",
+        look(RESTART, ROLLED_BACK, D1, carried=D1, awaited=OTHERS),
+    ),
+    Example(
+        "B23 what is proven needs not wait to be recorded",
+        "record before asking",
+        look(SET_ENV, UNPROVEN, D2, awaited=OTHERS),
+        {"recorded": D1},
+    ),
+    Example(
+        "B23 nor what is found, to be taken over",
+        "adopt",
+        look(SET_ENV, NEW, D1, carried=D1, health=PROGRESSING, awaited=OTHERS),
+        asked(D1, adopted=True),
     ),
     # Retry.
     Example(

@@ -23,6 +23,7 @@ from unit.plan.examples import (
     HELD,
     LONG_AGO,
     MOVING,
+    OTHERS,
     PROVEN,
     RESTART,
     ROLLBACK,
@@ -67,6 +68,13 @@ JUDGING: Final[tuple[Example, ...]] = (
         "B17 a proven restart floats on without its stamp",
         "rest",
         look(RESTART, PROVEN, D1, is_confirmed=True, is_stamped=False),
+    ),
+    Example(
+        "B23 a correction brings nothing new, so it waits for nobody",
+        "drift",
+        look(SET_ENV, PROVEN, D1, carried=D3, awaited=OTHERS),
+        {"set_back_times": (timestamp(NOW),)},
+        D1,
     ),
     Example(
         "B17 without the registry",

@@ -67,6 +67,7 @@ def one(
     health: Health = HEALTHY,
     stalled_for: timedelta = timedelta(0),
     retry_at: str | None = None,
+    awaited: str | None = None,
     pinned: bool = False,
     spec: Mapping[str, Json] | None = None,
     **own: Json,
@@ -82,6 +83,7 @@ def one(
         health=health,
         stalled_for=stalled_for,
         retry_at=retry_at,
+        awaited=awaited,
         **(spec or {}),
     )
 

@@ -125,6 +125,14 @@ def test_only_the_served_or_a_proven_digest_is_asked(view: View) -> None:
 
 
 @given(views())
+def test_nothing_new_is_rolled_out_beside_another_policys_rollout(view: View) -> None:
+    """B23: only what was proven is brought back."""
+    outcomes = decide(view).outcomes.values()
+    steps = {outcome.step for outcome in outcomes if changes_template(outcome)}
+    assert view.awaited is None or steps <= BACKWARDS
+
+
+@given(views())
 def test_nothing_is_recorded_that_was_not_seen_healthy(view: View) -> None:
     """B14: and a restart only if its tag was just seen to serve what is asked."""
     plan = decide(view)

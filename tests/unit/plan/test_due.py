@@ -190,6 +190,7 @@ class TestRestart:
             [ImageState.CURRENT, ImageState.PENDING],
             [ImageState.PROVING],
             [ImageState.CURRENT, ImageState.ROLLING_OUT],
+            [ImageState.CURRENT, ImageState.WAITING],
         ],
     )
     def test_what_is_new_or_under_way_runs_at_once(self, states: list[ImageState]) -> None:

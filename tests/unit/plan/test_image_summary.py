@@ -64,6 +64,11 @@ STANDS: Final[Mapping[str, tuple[View, ImageState, Reason]]] = {
         ImageState.PROVING,
         Reason.Proving,
     ),
+    "behind another policy": (
+        one(PROVEN, D2, awaited="the rollout of side by policy other"),
+        ImageState.WAITING,
+        Reason.WaitingForPolicy,
+    ),
     "asked of a target without pods": (
         one(MOVING, D2, health=IDLE),
         ImageState.ROLLING_OUT,

@@ -103,6 +103,12 @@ RECONCILING, STALLED = ConditionType.RECONCILING, ConditionType.STALLED
             id="B19 what can't be proven",
         ),
         pytest.param(
+            one(PROVEN, D2, awaited="the rollout of side by policy other", health=PROGRESSING),
+            ("Unknown", Reason.WaitingForPolicy),
+            RECONCILING,
+            id="B23 another policy's rollout is under way",
+        ),
+        pytest.param(
             one(a_memory(D2, D1), D2, health=IDLE),
             ("Unknown", Reason.ScaledToZero),
             None,

@@ -40,6 +40,7 @@ from unit.plan.builders import (
     an_image,
     an_own,
 )
+from unit.plan.examples import OTHERS
 
 T = TypeVar("T")
 Pick = Callable[[Sequence[T]], T]
@@ -49,6 +50,7 @@ DIGESTS: Final = (D1, D2, D3)
 MAYBE: Final = (None, *DIGESTS)
 HEALTHS: Final = (HEALTHY, PROGRESSING, LATE, HEALTHY, PAUSED, UNPROVABLE, IDLE)
 STALLED: Final = tuple(timedelta(minutes=minutes) for minutes in (0, 9, 11))
+AWAITED: Final = (None, None, None, OTHERS)
 RETRIES: Final = (None, None, "r1", "r2")
 KINDS: Final = tuple(kinds for count in (1, 2, 3) for kinds in permutations(ActionType, count))
 SPECS: Final[tuple[dict[str, Json], ...]] = (
@@ -136,6 +138,7 @@ def make_view(pick: Pick[Any], *, is_known: bool = True) -> View:
         health=pick(HEALTHS),
         stalled_for=pick(STALLED),
         retry_at=pick(RETRIES),
+        awaited=pick(AWAITED),
         **pick(SPECS),
     )
 
