@@ -7,21 +7,19 @@ earlier answer for.
 
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
-from imagerefresh.reference import Reference
+from imagerefresh.reference import Reference, is_digest
 from imagerefresh.registry import manifests
 from imagerefresh.registry.auth import Authenticator
 from imagerefresh.registry.flights import Flights, Sent
-from imagerefresh.registry.login import ANONYMOUS, Login, login_for
+from imagerefresh.registry.login import ANONYMOUS, Login, login_for, with_each
 from imagerefresh.registry.lookup import Lookup
 from imagerefresh.registry.outcomes import (
     Credential,
     DeniedError,
     Manifest,
-    NotFoundError,
     RegistryError,
     RegistrySettings,
     RequestHook,
@@ -33,8 +31,7 @@ from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.transport import Transport
 
 _MAX_ANSWERS = 8192
-
-_T = TypeVar("_T")
+_MAX_COLLECTIONS = 256
 
 # A credential by what people call it and by its secret: answers name it, so both count.
 _Key = tuple[Reference, tuple[tuple[str, bytes], ...]]
@@ -54,6 +51,9 @@ class RegistryClient:
         self._lookup = Lookup(self._transport, self._authenticator)
         self._resolved: Flights[_Key, Resolved | Trouble] = Flights(_MAX_ANSWERS, lambda _: True)
         self._inspected: Flights[_Key, Trouble | None] = Flights(_MAX_ANSWERS, _is_verdict)
+        self._digests: Flights[_Key, frozenset[str] | None] = Flights(
+            _MAX_COLLECTIONS, lambda found: found is not None
+        )
 
     async def close(self) -> None:
         """End the requests in flight and close the connections."""
@@ -130,13 +130,50 @@ class RegistryClient:
         self._inspected.put(_key(pinned, logins), found.sent_at, _verdict(pinned, found))
         return found
 
+    async def digests(
+        self, reference: Reference, digest: str, credentials: Sequence[Credential] = ()
+    ) -> frozenset[str] | None:
+        """Find all digests by which an image may be known where it runs (B15).
+
+        They are that of the index or manifest itself, those of an index's platforms, and those of
+        their configs. It takes a request for each, so ask only if you must; the answer is kept.
+
+        Args:
+            reference: says where; its tag does not matter.
+            digest: of an index or manifest. All bodies are checked against their digests.
+            credentials: as for `resolve`.
+
+        Returns:
+            The digests, or None if they can't be had now.
+        """
+        pinned = _pinned(reference, digest)
+        logins = [login_for(credential) for credential in credentials]
+        return await self._digests.get(
+            _key(pinned, logins), -math.inf, lambda sent: self._collect(pinned, logins, sent)
+        )
+
+    async def _collect(
+        self, pinned: Reference, logins: Sequence[Login], sent: Sent
+    ) -> frozenset[str] | None:
+        found, _ = await self._fetch(pinned, logins, sent)
+        if isinstance(found, RegistryError):
+            return None
+        digests = manifests.digests(found.digest, found.document)
+        for child in manifests.children(found.document):
+            if child.is_image and is_digest(child.digest):
+                part, _ = await self._fetch(_pinned(pinned, child.digest), logins, sent)
+                if isinstance(part, RegistryError):
+                    return None
+                digests |= manifests.digests(part.digest, part.document)
+        return digests
+
     async def _resolve(
         self, reference: Reference, logins: Sequence[Login], sent: Sent
     ) -> Resolved | Trouble:
         for mirror in self._transport.rules.mirrors(reference):
             with contextlib.suppress(RegistryError):  # the next place may answer
                 return await self._find(reference, mirror, ANONYMOUS, logins, sent)
-        found, rejected, used = await _with_each(
+        found, rejected, used = await with_each(
             logins, lambda login: self._find(reference, reference, login, logins, sent)
         )
         if isinstance(found, RegistryError):
@@ -167,7 +204,7 @@ class RegistryClient:
         for mirror in self._transport.rules.mirrors(pinned):
             with contextlib.suppress(RegistryError):
                 return await self._lookup.fetch(mirror, ANONYMOUS, sent), ()
-        found, rejected, _ = await _with_each(
+        found, rejected, _ = await with_each(
             logins, lambda login: self._lookup.fetch(pinned, login, sent)
         )
         return found, rejected
@@ -179,31 +216,6 @@ class RegistryClient:
         if isinstance(found, RegistryError):
             return _trouble(pinned, found, rejected)
         return _verdict(pinned, found)
-
-
-async def _with_each(
-    logins: Sequence[Login], ask: Callable[[Login], Awaitable[_T]]
-) -> tuple[_T | RegistryError, tuple[str, ...], str]:
-    """Try the logins in order, then none, until the registry does not refuse (B10).
-
-    Returns what was found or the last trouble, the sources of the refused credentials, and that of
-    the last one tried.
-    """
-    rejected: list[str] = []
-    denial: DeniedError | None = None
-    for login in (*logins, ANONYMOUS):
-        try:
-            return await ask(login), tuple(rejected), login.source
-        except NotFoundError as error:
-            return error, tuple(rejected), login.source
-        except DeniedError as error:
-            # The last word counts, unless only an earlier one explains anything.
-            denial = error if error.text or denial is None else denial
-            if login is not ANONYMOUS:
-                rejected.append(login.source)
-        except RegistryError as error:
-            return error, tuple(rejected), login.source
-    return denial or DeniedError(""), tuple(rejected), ""
 
 
 def _key(reference: Reference, logins: Sequence[Login]) -> _Key:

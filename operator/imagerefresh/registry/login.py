@@ -1,4 +1,4 @@
-"""A credential in use: how it is told from others, and how it is written in a header.
+"""A credential in use: how it is told from others, how it is written in a header, and who is next.
 
 Caches are keyed by the identity of a credential, so that nobody reads another's private images
 through them (B10). The identity is a keyed hash: equal for equal secrets within this process,
@@ -8,9 +8,18 @@ and of no use to anybody else.
 import base64
 import hashlib
 import secrets
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from imagerefresh.registry.outcomes import Credential
+from imagerefresh.registry.outcomes import (
+    Credential,
+    DeniedError,
+    NotFoundError,
+    RegistryError,
+)
+
+_T = TypeVar("_T")
 
 # The user name that docker's config files put beside an identity token.
 _TOKEN_USER = "<token>"  # noqa: S105
@@ -74,3 +83,28 @@ def identity_of(credential: Credential) -> bytes:
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
     return digest.digest()
+
+
+async def with_each(
+    logins: Sequence[Login], ask: Callable[[Login], Awaitable[_T]]
+) -> tuple[_T | RegistryError, tuple[str, ...], str]:
+    """Try the logins in order, then none, until the registry does not refuse (B10).
+
+    Returns what was found or the last trouble, the sources of the refused credentials, and that of
+    the last one tried.
+    """
+    rejected: list[str] = []
+    denial: DeniedError | None = None
+    for login in (*logins, ANONYMOUS):
+        try:
+            return await ask(login), tuple(rejected), login.source
+        except NotFoundError as error:
+            return error, tuple(rejected), login.source
+        except DeniedError as error:
+            # The last word counts, unless only an earlier one explains anything.
+            denial = error if error.text or denial is None else denial
+            if login is not ANONYMOUS:
+                rejected.append(login.source)
+        except RegistryError as error:
+            return error, tuple(rejected), login.source
+    return denial or DeniedError(""), tuple(rejected), ""

@@ -116,6 +116,13 @@ def children(document: Mapping[str, object]) -> list[Child]:
     ]
 
 
+def digests(digest: str, document: Mapping[str, object]) -> frozenset[str]:
+    """Return the digest of a manifest and, if it is no index, that of its config."""
+    config = document.get("config")
+    inner = config.get("digest") if isinstance(config, dict) else None
+    return frozenset({digest, inner} if isinstance(inner, str) and is_digest(inner) else {digest})
+
+
 def _platform(entry: Mapping[str, object]) -> str:
     platform = entry.get("platform")
     if not isinstance(platform, dict):
