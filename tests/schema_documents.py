@@ -118,6 +118,7 @@ STATUS: Final[dict[str, Json]] = {
             "askedTime": NOON,
             "adopted": True,
             "recorded": "sha256:0",
+            "seenInPods": "sha256:0",
             "claim": "restart",
             "pullSecretProblem": 'secret "regcred" is missing',
             "failed": "sha256:1",

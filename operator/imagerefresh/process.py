@@ -11,10 +11,12 @@ from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.connection import Connection
 from imagerefresh.cluster.errors import ClusterError
 from imagerefresh.cluster.events import EventRecorder
+from imagerefresh.cluster.pods import Pods
 from imagerefresh.cluster.secrets import PullSecrets
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.reconciler import Reconciler
 from imagerefresh.reconcile.telling import Teller
+from imagerefresh.reconcile.witness import Witness
 from imagerefresh.registries import Registries
 from imagerefresh.registry import RegistryClient, RequestRecord
 from imagerefresh.settings import LogFormat, Settings
@@ -85,7 +87,8 @@ class Process:
             cluster = Cluster(connection)
             teller = Teller(cluster, events, metrics)
             secrets = PullSecrets(connection)
-            reconciler = Reconciler(cluster, TagWatch(registry), teller, secrets)
+            witness = Witness(Pods(connection), registry)
+            reconciler = Reconciler(cluster, TagWatch(registry), teller, secrets, witness)
             process = cls(metrics, connection, cluster, registry, events, reconciler)
             probes = ProbeServer(
                 healthy=process.is_healthy, ready=process.readiness, exposition=metrics.exposition

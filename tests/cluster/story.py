@@ -150,7 +150,12 @@ def summary(namespace: Namespace, name: str = "web") -> object:
 
 
 def wait_ready(
-    namespace: Namespace, name: str = "web", *, status: str = "True", reason: str = ""
+    namespace: Namespace,
+    name: str = "web",
+    *,
+    status: str = "True",
+    reason: str = "",
+    timeout: float = 30,
 ) -> Manifest:
     """Wait for a status of Ready, and its reason if given; returns the policy."""
 
@@ -161,6 +166,7 @@ def wait_ready(
 
     return eventually(
         found,
+        timeout=timeout,
         describe=lambda: f"{name} is Ready {status} {reason}: {summary(namespace, name)}",
     )
 

@@ -78,12 +78,15 @@ def use_every_right(namespace: Namespace, registry: Registry) -> None:
 
 
 def requests(namespace: Namespace) -> list[AuditedRequest]:
-    """What the operator asked, but for what the server serves, which everybody may ask."""
+    """What the operator asked, but for what everybody may ask: what the server serves, and what
+    they may do.
+    """
     user = service_account_user(namespace.name, "imagerefresh")
     return [
         each
         for each in namespace.control_plane.audit.requests(user)
         if (each.verb, each.resource[:1]) != ("get", "/")
+        and each.resource != "selfsubjectaccessreviews"
     ]
 
 

@@ -128,6 +128,10 @@ class ImageStatus(ApiModel):
     """Asked was found on the target at first sight; nobody was made to run it."""
     recorded: Digest | None = None
     """The digest that was last proven: the target was seen healthy while it was asked."""
+    seen_in_pods: Digest | None = None
+    """The recorded digest, if running pods were seen to have it. Without the right to list pods it
+    is not known.
+    """
     failed: Digest | None = None
     """A digest that did not become healthy or was rejected. It is held: not asked again until the
     tag moves or a retry is requested.

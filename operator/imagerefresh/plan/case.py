@@ -5,10 +5,11 @@ from datetime import timedelta
 
 from imagerefresh.api.policy import ActionType
 from imagerefresh.api.timestamps import parse_timestamp
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.health import Verdict
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.template import carries, carries_ask
-from imagerefresh.plan.view import ImageView, View, waits_for_registry
+from imagerefresh.plan.view import ImageView, View, in_question, is_disproved, waits_for_registry
 
 SET_BACK_LIMIT = 3
 """How often one value is set back within the window before it is a fight (B17)."""
@@ -65,6 +66,43 @@ class Case:
         return is_content and self.carries_asked and self.is_unproven
 
     @property
+    def is_disproved(self) -> bool:
+        """The pods clearly run another digest."""
+        return is_disproved(self.own)
+
+    @property
+    def is_to_be_examined(self) -> bool:
+        """What the pods run would decide about a record now, and is not known yet.
+
+        A variable is no image of the pod, and a restart whose tag has moved on is not recorded.
+        """
+        if self.own.image.action.type is ActionType.SET_ENV or self.view.health.is_idle:
+            return False
+        digest = in_question(self.own)
+        is_near = self.is_proving or (self.is_provable_at_once and digest is not None)
+        is_current = not self.is_restart or self.own.latest == digest
+        is_open = self.own.evidence is Evidence.UNSOUGHT and not self.is_retry_pending
+        return is_near and is_current and is_open
+
+    @property
+    def is_unlike(self) -> bool:
+        """What was only taken over is not what the pods run, and nobody was made to run it yet."""
+        is_found = self.is_proving and self.memory.adopted and not self.memory.is_held
+        return is_found and self.is_disproved and self.own.latest == self.memory.asked
+
+    @property
+    def is_mismatched(self) -> bool:
+        """The pods had the time to turn to what was asked, and run something else."""
+        is_asked = self.is_proving and not self.memory.adopted and not self.is_failed
+        is_late = self.view.stalled_for >= self.view.rollout_timeout
+        return is_asked and self.is_disproved and is_late
+
+    @property
+    def is_failed(self) -> bool:
+        """What is asked has failed already."""
+        return self.memory.failed is not None and self.memory.failed == self.memory.asked
+
+    @property
     def is_provable_at_once(self) -> bool:
         """A first observation of a healthy target: all there is to know is what its tag serves."""
         is_known = self.own.latest is not None
@@ -108,7 +146,11 @@ class Case:
     def is_waiting(self) -> bool:
         """It would make a rollout of its own, and another policy's is under way (B23)."""
         makes_rollout = (
-            self.is_retried or self.has_moved or self.is_released or self.is_to_be_filled
+            self.is_retried
+            or self.has_moved
+            or self.is_released
+            or self.is_to_be_filled
+            or self.is_unlike
         )
         return self.view.awaited is not None and makes_rollout
 

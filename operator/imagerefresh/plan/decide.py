@@ -6,7 +6,7 @@ end of all holds when one held tag has moved, one patch for all) is in the view 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from imagerefresh.api.names import record_annotation, state_annotation
@@ -16,7 +16,7 @@ from imagerefresh.plan.health import Verdict
 from imagerefresh.plan.memory import Memory, state_text
 from imagerefresh.plan.steps import Step, carry_out
 from imagerefresh.plan.template_change import merge_patches
-from imagerefresh.plan.view import View
+from imagerefresh.plan.view import View, in_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,14 @@ TABLE: tuple[Row, ...] = (
     # A foreign value, or a restart that would change nothing: a person has to change something
     # first.
     Row("blocked", lambda c: c.own.carried.problem is not None, Step.NOTHING, "B11, B18"),
+    # Where pods can be read, what they run is known before anything is taken for proven.
+    Row("examine", lambda c: c.is_to_be_examined, Step.EXAMINE, "B15"),
     # What is proven is recorded before a newer digest is asked, or the proof would be lost.
     Row(
         "record before asking",
-        lambda c: not c.is_restart and c.is_proving and not c.is_retry_pending,
+        lambda c: (
+            not c.is_restart and c.is_proving and not c.is_disproved and not c.is_retry_pending
+        ),
         Step.RECORD,
         "B14",
     ),
@@ -61,12 +65,17 @@ TABLE: tuple[Row, ...] = (
     Row("release", lambda c: c.is_released, Step.RELEASE, "B21"),
     # The field waits to be filled for the first time.
     Row("fill", lambda c: c.is_to_be_filled, Step.ASK, "B18"),
+    # What was taken over is not what the pods run: a rollout brings it.
+    Row("unlike", lambda c: c.is_unlike, Step.ASK, "B15"),
     # New pods pull the tag, so before a restart is recorded the tag is looked at once more. A
     # healthy target at first sight is then adopted and recorded in one patch.
     Row(
         "confirm",
         lambda c: (
-            c.is_restart and not c.own.is_confirmed and (c.is_proving or c.is_provable_at_once)
+            c.is_restart
+            and not c.own.is_confirmed
+            and not c.is_disproved
+            and (c.is_proving or c.is_provable_at_once)
         ),
         Step.CONFIRM,
         "B12, B14",
@@ -91,7 +100,7 @@ TABLE: tuple[Row, ...] = (
     # An unproven digest was taken out of the template: somebody has rejected it.
     Row(
         "rejected",
-        lambda c: not c.carries_asked and c.is_unproven and c.memory.failed != c.memory.asked,
+        lambda c: not c.carries_asked and c.is_unproven and not c.is_failed,
         Step.REJECT,
         "B17",
     ),
@@ -101,7 +110,7 @@ TABLE: tuple[Row, ...] = (
         lambda c: (
             c.has_failed
             and c.carries_asked
-            and c.memory.failed != c.memory.asked
+            and not c.is_failed
             and c.memory.recorded is not None
             and c.view.spec.rollout.on_failure is OnFailure.ROLLBACK
         ),
@@ -111,14 +120,21 @@ TABLE: tuple[Row, ...] = (
     # The rollout came to nothing: hold the digest.
     Row(
         "fail",
-        lambda c: c.has_failed and c.carries_asked and c.memory.failed != c.memory.asked,
+        lambda c: c.has_failed and c.carries_asked and not c.is_failed,
         Step.FAIL,
         "B21",
     ),
+    # The target is healthy with another digest than the one that was asked: hold that. There is no
+    # going back, since what failed is not what runs.
+    Row("mismatch", lambda c: c.is_mismatched, Step.FAIL, "B15"),
     # Seen healthy while asked was that digest: proven.
     Row(
         "record",
-        lambda c: c.is_proving and (not c.is_restart or c.own.latest == c.memory.asked),
+        lambda c: (
+            c.is_proving
+            and not c.is_disproved
+            and (not c.is_restart or c.own.latest == c.memory.asked)
+        ),
         Step.RECORD,
         "B14, B21",
     ),
@@ -147,13 +163,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`patch` is a strategic merge patch of the target, or None; `confirm` names the images to look
-    at once more first.
+    """`patch` is a strategic merge patch of the target, or None.
+
+    Before it is carried out, `confirm` names the images to look at once more, and `examine` those
+    whose pods are to be looked at, with the digest in question.
     """
 
     outcomes: Mapping[str, Outcome]
     patch: Mapping[str, Any] | None
     confirm: frozenset[str] = frozenset()
+    examine: Mapping[str, str] = field(default_factory=dict)
 
 
 def decide(view: View) -> Plan:
@@ -171,7 +190,12 @@ def decide(view: View) -> Plan:
     outcomes = {case.own.image.name: _outcome(case) for case in cases}
     patch = merge_patches([each.patch for each in outcomes.values() if each.patch])
     confirm = frozenset(name for name, outcome in outcomes.items() if outcome.step is Step.CONFIRM)
-    return Plan(outcomes=outcomes, patch=patch or None, confirm=confirm)
+    examine = {
+        own.image.name: digest
+        for own in view.images
+        if outcomes[own.image.name].step is Step.EXAMINE and (digest := in_question(own))
+    }
+    return Plan(outcomes=outcomes, patch=patch or None, confirm=confirm, examine=examine)
 
 
 def _row(case: Case) -> Row:

@@ -9,11 +9,12 @@ from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ImageState, ImageStatus, cut_message
 from imagerefresh.api.timestamps import timestamp
 from imagerefresh.plan.decide import Outcome
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.steps import Step
 from imagerefresh.plan.template import Problem
-from imagerefresh.plan.view import ImageView, View
+from imagerefresh.plan.view import ImageView, View, is_disproved
 
 TROUBLES = frozenset(
     {
@@ -26,6 +27,10 @@ TROUBLES = frozenset(
 )
 TRANSIENT = frozenset({Reason.RateLimited, Reason.RegistryUnavailable})
 ALSO = "; also: "
+MISMATCH = (
+    "all running pods have another digest than the one that was asked: see whether the nodes pull"
+    " through a mirror that serves an older image"
+)
 HOLDS = frozenset({Reason.RolloutFailed, Reason.Rejected, Reason.DigestMismatch})
 
 
@@ -58,7 +63,10 @@ def describe_image(found: Findings, image: Image) -> ImageStatus:
         outcome = found.plan.outcomes[image.name] if found.plan else None
         memory = outcome.memory if outcome else own.memory
         state, story = _stand(found.view, own, memory, outcome, entry)
-        refreshed = {"last_refresh_time": _last_refresh(found, memory, entry)}
+        refreshed = {
+            "last_refresh_time": _last_refresh(found, memory, entry),
+            "seen_in_pods": _seen_in_pods(own, memory, entry),
+        }
         entry = entry.model_copy(
             update={
                 # What the older policy has done is not ours to tell.
@@ -117,17 +125,21 @@ def _stand(
             )
         return ImageState.HELD, _hold(view, memory, outcome)
     if not memory.is_proven:
-        return _to_be_proven(view, memory)
+        is_new = outcome is not None and outcome.step is Step.ASK
+        return _to_be_proven(view, memory, is_disproved=is_disproved(own) and not is_new)
     if memory.adopted and own.image.action.restart:
         # Without a look into the pods nobody knows which image they pulled (B12).
-        return ImageState.CURRENT, Problem(
-            Reason.UpToDate, "taken over as found; that the pods run this digest is assumed"
-        )
+        is_seen = own.evidence is Evidence.AGREES or before.seen_in_pods == memory.recorded
+        how = "the pods run it" if is_seen else "that the pods run this digest is assumed"
+        return ImageState.CURRENT, Problem(Reason.UpToDate, f"taken over as found; {how}")
     return ImageState.CURRENT, Problem(Reason.UpToDate, "proven")
 
 
-def _to_be_proven(view: View, memory: Memory) -> tuple[ImageState, Problem]:
+def _to_be_proven(view: View, memory: Memory, *, is_disproved: bool) -> tuple[ImageState, Problem]:
     found = view.health.message
+    if is_disproved:
+        state = ImageState.PROVING if memory.adopted else ImageState.ROLLING_OUT
+        return state, Problem(Reason.DigestMismatch, MISMATCH)
     if memory.adopted:
         told = f"taken over as found; to be proven: {found}"
         return ImageState.PROVING, Problem(Reason.Proving, told)
@@ -144,6 +156,9 @@ def _hold(view: View, memory: Memory, outcome: Outcome | None) -> Problem:
         return Problem(
             Reason.Rejected, f"{who} took {memory.failed} back before it was proven, {until}"
         )
+    if outcome and outcome.row.name == "mismatch":
+        told = f"{memory.failed} is not what runs: {MISMATCH}; {until}"
+        return Problem(Reason.DigestMismatch, told)
     rolled_back = ", rolled back" if memory.asked != memory.failed else ""
     return Problem(
         Reason.RolloutFailed,
@@ -178,6 +193,12 @@ def _remembered(memory: Memory) -> dict[str, Any]:
         "set_back_times": list(memory.set_back_times),
         "deadline_seen": memory.deadline_seen,
     }
+
+
+def _seen_in_pods(own: ImageView, memory: Memory, before: ImageStatus) -> str | None:
+    """The recorded digest, if running pods were seen to have it."""
+    is_seen = own.evidence is Evidence.AGREES or before.seen_in_pods == memory.recorded
+    return memory.recorded if memory.is_proven and is_seen else None
 
 
 def _last_refresh(found: Findings, memory: Memory, before: ImageStatus) -> str | None:

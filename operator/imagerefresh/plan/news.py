@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import Condition, ConditionType, ImageStatus, Status
 from imagerefresh.plan.findings import Findings
-from imagerefresh.plan.image_summary import TROUBLES
+from imagerefresh.plan.image_summary import HOLDS, TROUBLES
 from imagerefresh.plan.steps import Step
 
-UNTOLD = TROUBLES | {Reason.RolloutFailed, Reason.Rejected, Reason.Suspended}
+UNTOLD = TROUBLES | HOLDS | {Reason.Suspended}
 """Reasons of Ready that are no news of their own: images tell them, or a person did it."""
 
 
@@ -53,7 +53,8 @@ def _of_image(found: Findings, before: ImageStatus, after: ImageStatus) -> Itera
             how = "found and recorded" if after.adopted else "proven healthy and recorded"
             yield News(Reason.Recorded, "Recorded", f"{what}: {after.recorded} {how}")
         case Step.FAIL:
-            yield News(Reason.RolloutFailed, "Held", f"{what}: {after.message}", is_warning=True)
+            reason = after.reason if after.reason in HOLDS else Reason.RolloutFailed
+            yield News(reason, "Held", f"{what}: {after.message}", is_warning=True)
         case Step.REJECT:
             yield News(Reason.Rejected, "Held", f"{what}: {after.message}", is_warning=True)
         case Step.ROLL_BACK:

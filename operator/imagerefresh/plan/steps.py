@@ -22,6 +22,8 @@ class Step(StrEnum):
     NOTHING = "Nothing"
     CONFIRM = "Confirm"
     """Look at the tag once more and decide again."""
+    EXAMINE = "Examine"
+    """Look at the pods and decide again."""
     ASK = "Ask"
     ADOPT = "Adopt"
     RECORD = "Record"
@@ -43,9 +45,8 @@ def carry_out(step: Step, case: Case) -> tuple[Memory, Mapping[str, Any]]:
         case Step.ADOPT if own.latest is not None:
             found = own.latest if case.is_restart else own.carried.digest or own.latest
             adopted = _newly_asked(case, found, is_adopted=True)
-            is_proven = case.view.health.is_healthy and (
-                not case.is_restart or case.own.is_confirmed
-            )
+            is_sure = not case.is_restart or case.own.is_confirmed
+            is_proven = case.view.health.is_healthy and is_sure and not case.is_disproved
             return replace(adopted, recorded=found) if is_proven else adopted, {}
         case Step.RECORD:
             failed = None if case.held == memory.asked else case.held

@@ -266,6 +266,9 @@ def _in_flight(found: Findings, images: Sequence[ImageStatus]) -> _Verdict | Non
         if behind := [image for image in waiting if image.state is ImageState.WAITING]:
             reason = Reason.WaitingForPolicy
             return _Verdict("Unknown", reason, _tell(behind), ConditionType.RECONCILING)
+        if unlike := [image for image in waiting if image.reason is Reason.DigestMismatch]:
+            reason = Reason.DigestMismatch
+            return _Verdict("Unknown", reason, _tell(unlike), ConditionType.RECONCILING)
         is_adopted = all(image.state is ImageState.PROVING for image in waiting)
         names = ", ".join(image.name for image in waiting)
         if health.is_idle:

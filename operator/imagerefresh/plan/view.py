@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from imagerefresh.api.policy import ActionType, Image, Spec
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.health import Health
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.template import Carried, Problem
@@ -43,6 +44,10 @@ class ImageView:
     """An older policy has the same claim on the target (B23)."""
     was_contested: bool = False
     """The run before found a fight over the field (B17)."""
+    evidence: Evidence = Evidence.UNKNOWN
+    """What the running pods say of the digest in question (B15)."""
+    was_mismatched: bool = False
+    """The run before found them to run another digest than the one that was asked then, and is."""
     mutation: Mutation | None = None
     """Admission changed what was last written for just this case: writing it again would be no
     better (B29).
@@ -78,6 +83,23 @@ class View:
         """
         ready_for = timedelta(seconds=self.target["spec"].get("minReadySeconds", 0))
         return max(self.spec.rollout.timeout, ready_for + READINESS_MARGIN)
+
+
+def in_question(own: ImageView) -> str | None:
+    """The digest that is to be proven or, at first sight, to be taken over."""
+    is_restart = own.image.action.type is ActionType.RESTART
+    found = own.latest if is_restart else own.carried.digest
+    return found if own.memory.is_first_observation else own.memory.asked
+
+
+def is_disproved(own: ImageView) -> bool:
+    """Whether the pods clearly run another digest than the one in question.
+
+    That ends when they are seen to run it, not when they can't be seen any more.
+    """
+    if own.evidence in (Evidence.UNSOUGHT, Evidence.UNKNOWN):
+        return own.was_mismatched
+    return own.evidence is Evidence.DIFFERS
 
 
 def is_under_way(own: ImageView) -> bool:

@@ -8,6 +8,7 @@ an optional right, and most images need none. If one may not be read then, the i
 so.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -97,6 +98,15 @@ class Keys:
         if bunch.hint and isinstance(answer, Trouble) and not answer.transient:
             answer = replace(answer, message=f"{answer.message}; {bunch.hint}")
         return Reply(answer, credentials, _complaint(reference, answer, bunch.problems))
+
+    async def credentials(self, spec: Spec, reference: Reference) -> tuple[Credential, ...]:
+        """The credentials for an image, as they were last read, for a while at least.
+
+        Raises:
+            ClusterError: the API server can't be asked for a secret now.
+        """
+        bunch = await self._gather(spec, -math.inf, with_account=self._uses_account)
+        return bunch.credentials_for(reference)
 
     async def _gather(self, spec: Spec, fresh_since: float, *, with_account: bool) -> _Bunch:
         problems: list[str] = []

@@ -43,6 +43,7 @@ ABOUT_THE_TARGET = frozenset(
         Reason.Degraded,
         Reason.RolloutFailed,
         Reason.Rejected,
+        Reason.DigestMismatch,
         Reason.Conflict,
         Reason.ContainerNotFound,
         Reason.NoMatchingContainer,

@@ -42,6 +42,7 @@ from imagerefresh.reconcile.run import Run
 from imagerefresh.reconcile.seeing import Sight, note_mutations, see
 from imagerefresh.reconcile.telling import Teller
 from imagerefresh.reconcile.track import Track
+from imagerefresh.reconcile.witness import Witness
 
 TRIES = 5
 """How often a run decides again at once: somebody else wrote first, or a write of ours calls for
@@ -66,6 +67,7 @@ class Reconciler:
     tags: TagWatch
     teller: Teller
     secrets: PullSecrets
+    witness: Witness
     wall_clock: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
     neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
@@ -189,21 +191,27 @@ class Reconciler:
         return Sight(target, judge(target), run.track.target_seen)
 
     async def _decide(self, run: Run, sight: Sight) -> tuple[View, Plan]:
-        """Decides; and once more, if that calls for a look at further tags first (B6, B14)."""
+        """Decides; and once more, if that calls for a look at further tags, or at the pods, first
+        (B6, B14, B15).
+        """
         # As late as can be: after a start the watch brings policies one by one.
         run.own, run.others = self.neighbourhood.around(run.policy, run.spec)
         view = see(run, sight)
         plan = decide(view)
         looked: set[str] = set()
-        while names := (plan.confirm | _not_looked_at(run, plan)) - looked:
-            await self.tags.look(
-                run.spec, dict.fromkeys(names, sight.seen), run.track, run.before, is_turn=False
-            )
-            run.looked.update(names)
-            looked.update(names)
+        while True:
+            if names := (plan.confirm | _not_looked_at(run, plan)) - looked:
+                await self.tags.look(
+                    run.spec, dict.fromkeys(names, sight.seen), run.track, run.before, is_turn=False
+                )
+                run.looked.update(names)
+                looked.update(names)
+            elif plan.examine:
+                sight.testimony.update(await self.witness.hear(run, view, plan.examine))
+            else:
+                return view, plan
             view = see(run, sight)
             plan = decide(view)
-        return view, plan
 
     async def _act(
         self, run: Run, sight: Sight, found: Findings, patch: Mapping[str, Any]

@@ -3,22 +3,32 @@ decided from.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
 from imagerefresh.api.policy import Image
 from imagerefresh.api.reasons import Reason
+from imagerefresh.api.status import ImageStatus
 from imagerefresh.plan import progress, template
 from imagerefresh.plan.claims import awaited, conflicts
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.health import Health, Verdict
 from imagerefresh.plan.image_summary import ALSO
-from imagerefresh.plan.memory import recollect
+from imagerefresh.plan.memory import Memory, recollect
 from imagerefresh.plan.template import Problem
-from imagerefresh.plan.view import ImageView, Mutation, View, is_under_way, waits_for_registry
+from imagerefresh.plan.view import (
+    ImageView,
+    Mutation,
+    View,
+    in_question,
+    is_under_way,
+    waits_for_registry,
+)
 from imagerefresh.reconcile.acting import unmet
 from imagerefresh.reconcile.run import Run
+from imagerefresh.reconcile.witness import Testimony
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,8 @@ class Sight:
     target: Mapping[str, Any]
     health: Health
     seen: float
+    testimony: Testimony = field(default_factory=dict)
+    """What its pods said, as far as they were asked since then."""
 
 
 def see(run: Run, sight: Sight) -> View:
@@ -35,7 +47,8 @@ def see(run: Run, sight: Sight) -> View:
     target, health, seen = sight.target, sight.health, sight.seen
     clashes = conflicts(run.own, run.others) if run.own else {}
     images = tuple(
-        _see_image(run, image, target, seen, clashes.get(image.name)) for image in run.spec.images
+        _heard(_see_image(run, image, target, seen, clashes.get(image.name)), sight.testimony)
+        for image in run.spec.images
     )
     _note_progress(run, images, health, seen)
     return View(
@@ -106,8 +119,23 @@ def _see_image(
         is_reachable=not (answer and answer.trouble and answer.trouble.is_transient),
         conflict=conflict,
         was_contested=entry is not None and entry.reason is Reason.Contested,
+        was_mismatched=_was_mismatched(entry, recollection.memory),
         mutation=mutation,
     )
+
+
+def _heard(own: ImageView, testimony: Testimony) -> ImageView:
+    """What the pods said of the digest in question."""
+    digest = in_question(own)
+    evidence = testimony.get((own.image.name, digest)) if digest else None
+    return replace(own, evidence=evidence or Evidence.UNSOUGHT)
+
+
+def _was_mismatched(entry: ImageStatus | None, memory: Memory) -> bool:
+    """The status speaks of a mismatch of the very ask that there is now."""
+    if entry is None or entry.reason is not Reason.DigestMismatch:
+        return False
+    return (entry.asked, entry.asked_time) == (memory.asked, memory.asked_time)
 
 
 def _note_progress(run: Run, images: tuple[ImageView, ...], health: Health, seen: float) -> None:

@@ -45,7 +45,7 @@ class Teller:
                 self.metrics.asked(namespace, name)
             case Reason.Recorded:
                 self.metrics.recorded(namespace, name)
-            case Reason.RolloutFailed | Reason.Rejected | Reason.RolledBack:
+            case Reason.RolloutFailed | Reason.Rejected | Reason.RolledBack | Reason.DigestMismatch:
                 self.metrics.failed(namespace, name)
             case _:
                 pass

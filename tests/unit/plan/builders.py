@@ -15,6 +15,7 @@ from typing import Any
 from imagerefresh.api.names import pin_annotation, record_annotation, state_annotation
 from imagerefresh.api.policy import ActionType, Image, Spec, parse_spec
 from imagerefresh.api.timestamps import timestamp
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.health import Counts, Health, Verdict
 from imagerefresh.plan.memory import Memory, state_text
 from imagerefresh.plan.template import Pin, Problem, Stamp, read
@@ -192,6 +193,8 @@ def an_own(
     is_stamped: bool = True,
     conflict: Problem | None = None,
     was_contested: bool = False,
+    evidence: Evidence = Evidence.UNKNOWN,
+    was_mismatched: bool = False,
     mutation: Mutation | None = None,
 ) -> ImageView:
     """What is seen of one image; what the template carries is read from the target.
@@ -211,6 +214,8 @@ def an_own(
         is_reachable=is_reachable,
         conflict=conflict,
         was_contested=was_contested,
+        evidence=evidence,
+        was_mismatched=was_mismatched,
         mutation=mutation,
     )
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from imagerefresh.api.timestamps import timestamp
+from imagerefresh.plan.evidence import Evidence
 from unit.plan.builders import (
     D1,
     D2,
@@ -23,6 +24,7 @@ from unit.plan.examples import (
     HELD,
     LONG_AGO,
     MOVING,
+    NEW,
     OTHERS,
     PROVEN,
     RESTART,
@@ -330,6 +332,136 @@ JUDGING: Final[tuple[Example, ...]] = (
         "record",
         look(RESTART, replace(UNPROVEN, adopted=True), D1, is_confirmed=True),
         {"recorded": D1},
+    ),
+    # Restart and SetImage: what the pods run.
+    Example(
+        "B15 before a restart is recorded its pods are looked at",
+        "examine",
+        look(RESTART, MOVING, D2, evidence=Evidence.UNSOUGHT),
+    ),
+    Example(
+        "B15 and those of an image field",
+        "examine",
+        look(SET_IMAGE, UNPROVEN, D2, evidence=Evidence.UNSOUGHT),
+    ),
+    Example(
+        "B15 and of what is to be taken over",
+        "examine",
+        look(RESTART, NEW, D1, evidence=Evidence.UNSOUGHT),
+    ),
+    Example(
+        "B15 a variable is no image of the pod",
+        "record before asking",
+        look(SET_ENV, UNPROVEN, D1, evidence=Evidence.UNSOUGHT),
+        {"recorded": D1},
+    ),
+    Example(
+        "B15 nobody looks where nothing is to be recorded",
+        "rest",
+        look(RESTART, MOVING, D2, health=PROGRESSING, evidence=Evidence.UNSOUGHT),
+    ),
+    Example(
+        "B15 nor at a tag that has moved on",
+        "move",
+        look(RESTART, MOVING, D3, evidence=Evidence.UNSOUGHT),
+        asked(D3),
+        None,
+    ),
+    Example(
+        "B15 nor before that is known",
+        "confirm",
+        look(RESTART, MOVING, None, evidence=Evidence.UNSOUGHT),
+    ),
+    Example(
+        "B15 pods that run it prove it",
+        "record",
+        look(RESTART, MOVING, D2, is_confirmed=True, evidence=Evidence.AGREES),
+        {"recorded": D2},
+    ),
+    Example(
+        "B15 what clearly runs is something else: not recorded",
+        "rest",
+        look(RESTART, MOVING, D2, is_confirmed=True, evidence=Evidence.DIFFERS),
+    ),
+    Example(
+        "B15 nor an image field",
+        "rest",
+        look(SET_IMAGE, MOVING, D2, evidence=Evidence.DIFFERS),
+    ),
+    Example(
+        "B15 and the registry is not asked about it all the time",
+        "rest",
+        look(RESTART, MOVING, D2, evidence=Evidence.DIFFERS),
+    ),
+    Example(
+        "B15 for good after the time of a rollout, and there is no going back",
+        "mismatch",
+        look(
+            RESTART,
+            MOVING,
+            D2,
+            evidence=Evidence.DIFFERS,
+            stalled_for=TEN_MINUTES,
+            spec=ROLLBACK,
+        ),
+        {"failed": D2},
+    ),
+    Example(
+        "B15 once",
+        "rest",
+        look(RESTART, HELD, D2, evidence=Evidence.DIFFERS, stalled_for=TEN_MINUTES),
+    ),
+    Example(
+        "B15 pods that turn to it later prove it",
+        "record",
+        look(RESTART, HELD, D2, is_confirmed=True, evidence=Evidence.AGREES, was_mismatched=True),
+        {"recorded": D2, "failed": None},
+    ),
+    Example(
+        "B15 pods that can't be seen any more do not",
+        "rest",
+        look(RESTART, HELD, D2, is_confirmed=True, was_mismatched=True),
+    ),
+    Example(
+        "B15 what was only taken over is asked",
+        "unlike",
+        look(RESTART, replace(UNPROVEN, adopted=True), D1, evidence=Evidence.DIFFERS),
+        asked(D1),
+        None,
+    ),
+    Example(
+        "B15 an image field, too",
+        "unlike",
+        look(SET_IMAGE, replace(UNPROVEN, adopted=True), D1, evidence=Evidence.DIFFERS),
+        asked(D1),
+        D1,
+    ),
+    Example(
+        "B15 but not without the registry",
+        "rest",
+        look(SET_IMAGE, replace(UNPROVEN, adopted=True), None, evidence=Evidence.DIFFERS),
+    ),
+    Example(
+        "B21 nor where it is held",
+        "rest",
+        look(RESTART, replace(UNPROVEN, adopted=True, failed=D1), D1, evidence=Evidence.DIFFERS),
+    ),
+    Example(
+        "B23 nor beside another policy's rollout",
+        "wait",
+        look(
+            RESTART,
+            replace(UNPROVEN, adopted=True),
+            D1,
+            evidence=Evidence.DIFFERS,
+            awaited=OTHERS,
+        ),
+    ),
+    Example(
+        "B15 at first sight it is taken over, but not recorded",
+        "adopt",
+        look(RESTART, NEW, D1, evidence=Evidence.DIFFERS),
+        asked(D1, adopted=True),
     ),
     Example(
         "B14 not while its tag serves another digest, though that is held",

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from imagerefresh.api.names import record_annotation, state_annotation
 from imagerefresh.api.policy import ActionType
 from imagerefresh.plan.decide import TABLE, Outcome, Plan, decide
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.health import UNOBSERVED, Health, Verdict
 from imagerefresh.plan.memory import parse_state
 from imagerefresh.plan.steps import Step
 from imagerefresh.plan.template import carries, read
-from imagerefresh.plan.view import View
+from imagerefresh.plan.view import ImageView, View
 from unit.plan.builders import GROUP, HEALTHY, LATE, PROGRESSING, an_own, patched
 from unit.plan.worlds import make_view, views
 
@@ -144,10 +145,29 @@ def test_nothing_is_recorded_that_was_not_seen_healthy(view: View) -> None:
         assert view.health.is_healthy
         assert memory.adopted or not view.health.is_idle
         assert memory.recorded == memory.asked
+        assert own.image.action.type is ActionType.SET_ENV or not is_contradicted(own)
         assert carries(own.image, own.carried, memory.recorded)
         if own.image.action.type is ActionType.RESTART:
             assert own.is_confirmed
             assert own.latest == memory.recorded
+
+
+def is_contradicted(own: ImageView) -> bool:
+    """Whether pods run, or ran when last seen, something else."""
+    if own.evidence in (Evidence.AGREES, Evidence.DIFFERS):
+        return own.evidence is Evidence.DIFFERS
+    return own.was_mismatched
+
+
+@given(views())
+def test_pods_are_examined_where_something_is_to_be_recorded(view: View) -> None:
+    """B15, B27: not for a variable, and not again."""
+    for name, digest in decide(view).examine.items():
+        own = next(each for each in view.images if each.image.name == name)
+        assert own.evidence is Evidence.UNSOUGHT
+        assert own.image.action.type is not ActionType.SET_ENV
+        assert view.health.verdict is Verdict.HEALTHY
+        assert digest not in (None, own.memory.recorded)
 
 
 @given(views())
@@ -170,6 +190,11 @@ def test_what_is_to_be_confirmed_is_a_healthy_restart(view: View) -> None:
         assert own.image.action.type is ActionType.RESTART
         assert view.health.is_healthy
         assert not own.is_confirmed
+
+
+def told_by_pods(own: ImageView) -> Evidence:
+    """What is found when they are looked at."""
+    return Evidence.AGREES if own.evidence is Evidence.UNSOUGHT else own.evidence
 
 
 @dataclass
@@ -205,6 +230,7 @@ class World:
                     own.latest,
                     is_confirmed=own.latest is not None,
                     is_reachable=own.is_reachable,
+                    evidence=told_by_pods(own),
                     conflict=own.conflict,
                     mutation=own.mutation,
                 )
@@ -259,7 +285,7 @@ def test_the_properties_see_every_row() -> None:
     chance = Random(1)
     met = {
         outcome.row.name
-        for _ in range(2000)
+        for _ in range(4000)
         for outcome in decide(make_view(chance.choice)).outcomes.values()
     }
     assert met == {row.name for row in TABLE}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 import pytest
@@ -10,6 +11,7 @@ from imagerefresh.api.policy import ActionType
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import MESSAGE_LENGTH, ImageState, ImageStatus, Status
 from imagerefresh.api.timestamps import timestamp
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.memory import Memory, recollect
 from imagerefresh.plan.summary import report
 from imagerefresh.plan.template import Problem, read
@@ -74,6 +76,27 @@ STANDS: Final[Mapping[str, tuple[View, ImageState, Reason]]] = {
         ImageState.ROLLING_OUT,
         Reason.ScaledToZero,
     ),
+    "asked, but not what the pods run": (
+        one(MOVING, D2, kind=RESTART, evidence=Evidence.DIFFERS),
+        ImageState.ROLLING_OUT,
+        Reason.DigestMismatch,
+    ),
+    "taken over, but not what the pods run": (
+        one(replace(a_memory(D1), adopted=True), None, kind=SET_IMAGE, evidence=Evidence.DIFFERS),
+        ImageState.PROVING,
+        Reason.DigestMismatch,
+    ),
+    "not what the pods run for long": (
+        one(
+            MOVING,
+            D2,
+            kind=RESTART,
+            evidence=Evidence.DIFFERS,
+            stalled_for=timedelta(minutes=10),
+        ),
+        ImageState.HELD,
+        Reason.DigestMismatch,
+    ),
     "failed": (one(MOVING, D2, health=LATE), ImageState.HELD, Reason.RolloutFailed),
     "rolled back": (
         one(MOVING, D2, health=LATE, spec=ROLLBACK),
@@ -136,6 +159,55 @@ def test_an_adopted_restart_is_said_to_be_an_assumption() -> None:
     assert "assumed" in (only_image(told(one(adopted, D1, kind=RESTART))).message or "")
     assert "assumed" not in (only_image(told(one(adopted, D1))).message or "")
     assert "assumed" not in (only_image(told(one(PROVEN, D1, kind=RESTART))).message or "")
+
+
+class TestSeenInPods:
+    """B12, B15: pods that were seen to run what is recorded make it no assumption."""
+
+    ADOPTED: Final = replace(a_memory(D1), adopted=True)
+    KNOWN: Final = replace(ADOPTED, recorded=D1)
+
+    def seen(self) -> Status:
+        return told(
+            one(self.ADOPTED, D1, kind=RESTART, evidence=Evidence.AGREES, is_confirmed=True)
+        )
+
+    def test_is_told_and_kept(self) -> None:
+        before = self.seen()
+        for view in (
+            one(self.KNOWN, D1, kind=RESTART, evidence=Evidence.UNSOUGHT),
+            one(self.KNOWN, None, kind=RESTART, evidence=Evidence.UNSOUGHT),
+        ):
+            image = only_image(told(view, before))
+            assert image.seen_in_pods == D1
+            assert "the pods run it" in (image.message or "")
+
+    def test_ends_with_another_record(self) -> None:
+        moving = a_memory(D2, recorded=D1)
+        image = only_image(told(one(moving, D2, kind=RESTART, is_confirmed=True), self.seen()))
+        assert (image.recorded, image.seen_in_pods) == (D2, None)
+
+    def test_nothing_is_claimed_of_what_nobody_saw(self) -> None:
+        image = only_image(told(one(self.ADOPTED, D1, kind=RESTART, is_confirmed=True)))
+        assert (image.recorded, image.seen_in_pods) == (D1, None)
+        assert "assumed" in (image.message or "")
+
+
+def test_an_ask_is_no_mismatch_any_more() -> None:
+    """B15: what pods were seen to run before it says nothing about it."""
+    adopted = replace(a_memory(D1), adopted=True, asked_time=timestamp(NOW))
+    image = only_image(told(one(adopted, D1, kind=RESTART, evidence=Evidence.DIFFERS)))
+    assert (image.state, image.reason) == (ImageState.ROLLING_OUT, Reason.RollingOut)
+    assert not image.adopted
+
+
+def test_a_mismatch_stays_one_while_it_is_held() -> None:
+    late = timedelta(minutes=10)
+    unlike = one(MOVING, D2, kind=RESTART, evidence=Evidence.DIFFERS, stalled_for=late)
+    before = told(unlike)
+    image = only_image(told(one(HELD, D2, health=PROGRESSING, kind=RESTART), before))
+    assert (image.state, image.reason) == (ImageState.HELD, Reason.DigestMismatch)
+    assert "mirror" in (image.message or "")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from imagerefresh.api.policy import ActionType
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import Status
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.news import transitions
@@ -79,6 +80,24 @@ UP: Final = told(one(PROVEN, D1))
             one(MOVING, D2, health=LATE),
             [Reason.RolloutFailed],
             id="failed",
+        ),
+        pytest.param(
+            told(one(MOVING, D2, kind=RESTART, evidence=Evidence.DIFFERS)),
+            one(MOVING, D2, kind=RESTART, evidence=Evidence.DIFFERS),
+            [],
+            id="other pods than asked for",
+        ),
+        pytest.param(
+            told(one(MOVING, D2, kind=RESTART, evidence=Evidence.DIFFERS)),
+            one(
+                MOVING,
+                D2,
+                kind=RESTART,
+                evidence=Evidence.DIFFERS,
+                stalled_for=timedelta(minutes=10),
+            ),
+            [Reason.DigestMismatch],
+            id="for long",
         ),
         pytest.param(
             told(one(MOVING, D2, health=PROGRESSING)),

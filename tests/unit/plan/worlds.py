@@ -17,6 +17,7 @@ from imagerefresh.api.names import pin_annotation, stamp_annotation
 from imagerefresh.api.policy import ActionType
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.timestamps import timestamp
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.template import Pin, Problem, read
 from imagerefresh.plan.view import ImageView, Mutation, View
@@ -68,6 +69,11 @@ LOOKS: Final[tuple[dict[str, Json], ...]] = (
     {},
     {"is_confirmed": True},
     {"is_lost": True},
+    {"evidence": Evidence.UNSOUGHT, "is_confirmed": True},
+    {"evidence": Evidence.DIFFERS, "is_confirmed": True},
+    {"evidence": Evidence.DIFFERS},
+    {"evidence": Evidence.AGREES, "is_confirmed": True},
+    {"was_mismatched": True, "is_confirmed": True},
     {"mutation": Mutation("mark", "changed")},
     {"conflict": Problem(Reason.Conflict, "an older policy")},
 )

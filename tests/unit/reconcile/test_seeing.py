@@ -8,6 +8,7 @@ import pytest
 
 from imagerefresh.api.policy import ActionType
 from imagerefresh.api.reasons import Reason
+from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.health import Counts, Health, Verdict
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.summary import report
@@ -196,6 +197,36 @@ def test_a_fight_is_remembered(reason: Reason) -> None:
     run = a_run(UP.model_copy(update={"images": [image]}))
     expected = reason is Reason.Contested
     assert the_image(see(run, a_sight(a_target(variable=D3)))).was_contested is expected
+
+
+class TestPods:
+    """B15."""
+
+    @pytest.mark.parametrize(
+        ("digest", "expected"), [(D2, Evidence.DIFFERS), (D1, Evidence.UNSOUGHT)]
+    )
+    def test_what_they_said_counts_for_the_digest_in_question(
+        self, digest: str, expected: Evidence
+    ) -> None:
+        target = a_target(variable=D2, annotations=annotated("ingestor", MOVING))
+        sight = a_sight(target)
+        sight.testimony["ingestor", digest] = Evidence.DIFFERS
+        assert the_image(see(a_run(), sight)).evidence is expected
+
+    @pytest.mark.parametrize(
+        ("memory", "expected"),
+        [(MOVING, True), (replace(MOVING, asked_time="2026-02-03T12:00:00Z", serial=9), False)],
+        ids=["the same ask", "another one"],
+    )
+    def test_a_mismatch_is_remembered_of_the_ask_it_was_found_for(
+        self, memory: Memory, expected: bool
+    ) -> None:
+        image = only_image(told(one(MOVING, D2))).model_copy(
+            update={"reason": Reason.DigestMismatch, "recorded": D1}
+        )
+        status = told(one(MOVING, D2)).model_copy(update={"images": [image]})
+        target = a_target(variable=D2, annotations=annotated("ingestor", memory))
+        assert the_image(see(a_run(status), a_sight(target))).was_mismatched is expected
 
 
 CLAIM: Final = "variable api/INGESTOR_DIGEST"

@@ -1,0 +1,63 @@
+"""The look at the pods: do they run what is about to be recorded (B15)?
+
+Only where the operator may list pods, and only for what would be recorded otherwise. Registries are
+asked only if the pods name a digest other than the one in question, which may be that of a platform
+or of a config of the same image.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from imagerefresh.cluster.pods import Pods
+from imagerefresh.plan.evidence import Evidence, running_digests, weigh
+from imagerefresh.plan.view import ImageView, View
+from imagerefresh.reconcile.run import Run
+from imagerefresh.registry import RegistryClient
+
+Testimony: TypeAlias = dict[tuple[str, str], Evidence]
+"""What pods said, by an image's name and the digest in question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Looks at the pods of targets."""
+
+    pods: Pods
+    registry: RegistryClient
+
+    async def hear(self, run: Run, view: View, questions: Mapping[str, str]) -> Testimony:
+        """What the pods say; `questions` gives by image name the digest in question.
+
+        Raises:
+            ClusterError: the API server can't be asked now.
+        """
+        target = view.target
+        namespace: str = run.policy["metadata"]["namespace"]
+        pods = await self.pods.find(namespace, target["spec"]["selector"])
+        if pods is None:
+            return dict.fromkeys(questions.items(), Evidence.UNKNOWN)
+        return {
+            (own.image.name, digest): await self._examine(run, target, own, digest, pods)
+            for own in view.images
+            if (digest := questions.get(own.image.name))
+        }
+
+    async def _examine(
+        self,
+        run: Run,
+        target: Mapping[str, Any],
+        own: ImageView,
+        digest: str,
+        pods: list[dict[str, Any]],
+    ) -> Evidence:
+        found = running_digests(target, pods, own.carried.containers)
+        evidence = weigh(found, {digest})
+        if evidence is not Evidence.DIFFERS:
+            return evidence
+        reference = own.image.reference
+        credentials = (
+            await run.track.keys.credentials(run.spec, reference) if run.track.keys else ()
+        )
+        digests = await self.registry.digests(reference, digest, credentials)
+        return Evidence.UNKNOWN if digests is None else weigh(found, digests)
