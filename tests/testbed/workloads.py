@@ -112,6 +112,20 @@ def set_env(
     return _image(name, registry, repository, tag, action, more)
 
 
+def set_image(
+    name: str,
+    registry: str,
+    repository: str,
+    tag: str,
+    *,
+    container: str,
+    **more: object,
+) -> Manifest:
+    """As restart, with action SetImage."""
+    action = {"type": "SetImage", "setImage": {"container": container}}
+    return _image(name, registry, repository, tag, action, more)
+
+
 def _image(
     name: str,
     registry: str,
