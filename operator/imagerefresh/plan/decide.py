@@ -175,6 +175,10 @@ class Plan:
     examine: Mapping[str, str] = field(default_factory=dict)
 
 
+BEFORE_AN_ASK = frozenset({Step.EXAMINE, Step.RECORD, Step.ADOPT})
+"""Steps after which an image whose tag has moved asks at once: its neighbours wait for that."""
+
+
 def decide(view: View) -> Plan:
     """What to do about what was seen. Total, and the same for the same view."""
     all_holds_end = any(
@@ -185,7 +189,7 @@ def decide(view: View) -> Plan:
         and not (each.mutation or each.conflict)
     )
     cases = [Case(view, each, all_holds_end=all_holds_end) for each in view.images]
-    if any(_row(c).step in (Step.RECORD, Step.ADOPT) and c.is_asked_next for c in cases):
+    if any(_row(c).step in BEFORE_AN_ASK and c.is_asked_next for c in cases):
         cases = [replace(c, is_behind_neighbour=_row(c).step is Step.ASK) for c in cases]
     outcomes = {case.own.image.name: _outcome(case) for case in cases}
     patch = merge_patches([each.patch for each in outcomes.values() if each.patch])
