@@ -6,6 +6,7 @@ to, since a name alone proves nothing (B28). Private networks stay allowed: regi
 """
 
 import ipaddress
+import re
 import socket
 from collections.abc import Callable
 from enum import Flag, auto
@@ -15,8 +16,6 @@ from ipaddress import IPv4Address, IPv6Address
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import DefaultResolver
 from typing_extensions import override
-
-from imagerefresh.reference import is_loopback
 
 # Where clouds serve metadata and credentials to their machines. No rule opens these.
 _METADATA = tuple(
@@ -38,6 +37,7 @@ _METADATA = tuple(
         "fe80::a9fe:a9fe",  # OpenStack
     )
 )
+_NUMBER = re.compile(r"[0-9]*|0[xX][0-9a-fA-F]*", re.ASCII)
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
@@ -98,13 +98,14 @@ def check_address(text: str, near: Near) -> None:
 @lru_cache(maxsize=1024)
 def check_host(host: str, near: Near) -> None:
     """Check a host that is an address already; names wait for their resolution, except for
-    localhost.
+    localhost and what is below it (RFC 6761, 6.3).
 
-    What counts as an address is what the connector would not hand to its resolver.
+    What counts as an address is all that ends in a number, as in the URL standard: more than the
+    connector does not hand to its resolver, since a proxy may have its own understanding.
     """
-    if ":" in host or host.replace(".", "").isdigit():
+    if ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]):
         check_address(host, near)
-    elif is_loopback(host) and not near & Near.THIS_MACHINE:
+    elif f".{host}".endswith(".localhost") and not near & Near.THIS_MACHINE:
         raise RefusedAddressError("a loopback address", _ALLOW_LOOPBACK)
 
 

@@ -98,7 +98,21 @@ def test_private_and_public_addresses_are_allowed(address: str) -> None:
 def test_check_host_leaves_names_to_their_resolution() -> None:
     check_host("registry.example.com", Near.NOWHERE)
     check_host("localhost", Near.THIS_MACHINE)
-    for host in ("localhost", "127.0.0.1", "127.1", "::1", "2130706433", "169.254.169.254"):
+    check_host("0x7f.example.com", Near.NOWHERE)
+    for host in (
+        "localhost",
+        "any.localhost",
+        "127.0.0.1",
+        "127.1",
+        "::1",
+        "2130706433",
+        "169.254.169.254",
+        # A proxy might understand these as a C library does.
+        "0x7f.1",
+        "0xa9fea9fe",
+        "0XA9.254.169.0xfe",
+        "0x",
+    ):
         with pytest.raises(RefusedAddressError):
             check_host(host, Near.NOWHERE)
 

@@ -226,7 +226,16 @@ async def test_a_proxy_opens_no_way_to_forbidden_addresses(
 ) -> None:
     """B28: what is plain to see is refused before the proxy is asked."""
     client = await ruled(f"proxy: {{url: 'http://{registry.host}'}}")
-    for host in ("169.254.169.254", "127.0.0.1:5000", "[::1]:5000", "[fe80::1]", "localhost:5000"):
+    for host in (
+        "169.254.169.254",
+        "127.0.0.1:5000",
+        "[::1]:5000",
+        "[fe80::1]",
+        "localhost:5000",
+        "a.localhost:5000",
+        "0xa9fea9fe:443",
+        "0x7f.1:5000",
+    ):
         found = await trouble(client, Reference(host, "team/app", "prod"))
         assert found.reason is TroubleReason.RegistryMisconfigured, host
     assert registry.seen == []

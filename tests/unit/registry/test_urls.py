@@ -17,6 +17,23 @@ BASE = URL("https://registry.example.com:5000/v2/team/app?x=1")
         ("token", "https://registry.example.com:5000/v2/team/token"),
         ("//h.example.com/x", "https://h.example.com/x"),
         ("https://[::1]:5000/x", "https://[::1]:5000/x"),
+        # One host has one name: limits, rules and the address policy go by it.
+        ("https://H.Example.COM/A?B=%2f", "https://h.example.com/A?B=%2f"),
+        ("https://h.example.com:443/a%2Fb", "https://h.example.com/a%2Fb"),
+        ("http://h.example.com:80/", "http://h.example.com/"),
+        ("http://h.example.com:443/", "http://h.example.com:443/"),
+        ("https://[FD00::A]:443/x", "https://[fd00::a]/x"),
+        ("https://user@H.example.com:443/x", "https://user@h.example.com/x"),
+        ("https://under_score.test/", "https://under_score.test/"),
+        ("https://h.example.com./", None),
+        ("https://localhost.:5000/", None),
+        ("https://local%68ost/", None),
+        ("https://h..example.com/", None),
+        ("https://.h.example.com/", None),
+        ("https://a,b.test/", None),
+        ("https://[fe80::1%25eth0]/", None),
+        ("https://" + "a." * 126 + "abc/", "https://" + "a." * 126 + "abc/"),
+        ("https://" + "a." * 126 + "abcd/", None),
         ("", None),
         (" https://h", None),
         ("https://h/a b", None),
@@ -38,6 +55,14 @@ BASE = URL("https://registry.example.com:5000/v2/team/app?x=1")
 def test_foreign_url(text: str, expected: str | None) -> None:
     url = foreign_url(text, BASE)
     assert (None if url is None else str(url)) == expected
+
+
+def test_a_default_port_is_none() -> None:
+    """So that a host is one host to its limits, however it is named."""
+    for text in ("https://h.example.com:443/", "https://H.example.com/", "http://h.example.com:80"):
+        url = foreign_url(text, BASE)
+        assert url is not None
+        assert host_port(url) == "h.example.com"
 
 
 def test_parts() -> None:
