@@ -43,7 +43,7 @@ class Insecure(StrEnum):
 
 
 def _absolute(path: Path) -> Path:
-    if not path.is_absolute():
+    if not path.is_absolute() or "\0" in str(path):
         raise ValueError("give the whole path, from /")
     return path
 
@@ -70,7 +70,8 @@ def place(text: str) -> str:
         raise ValueError(str(error)) from None
 
 
-def _host(text: str) -> str:
+def host_name(text: str) -> str:
+    """Normalise a key of `hosts`; raises ValueError."""
     if text == EVERY_HOST:
         return text
     wildcard = "*." if text.startswith("*.") else ""
@@ -179,7 +180,7 @@ class Credentials(_Model):
 class Config(_Model):
     """The whole file."""
 
-    hosts: dict[Annotated[str, _checked(_host)], Host] = Field(default_factory=dict)
+    hosts: dict[Annotated[str, _checked(host_name)], Host] = Field(default_factory=dict)
     proxy: Proxy | None = None
     mirrors: tuple[Mirror, ...] = ()
     credentials: tuple[Credentials, ...] = ()

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from imagerefresh.registry.config import Config
+from imagerefresh.registry.config import Config, host_name
 
 _MAX_PROBLEMS = 20
 _MERGE_TAG = "tag:yaml.org,2002:merge"
@@ -42,7 +42,7 @@ class ConfigText:
             line = twice.start_mark.line + 1
             raise InvalidConfigError(f"{self._path}:{line}: a key stands there twice")
         try:
-            return Config.model_validate({} if self._value is None else self._value)
+            config = Config.model_validate({} if self._value is None else self._value)
         except ValidationError as error:
             problems = error.errors(include_url=False, include_context=False, include_input=False)
             raise InvalidConfigError(
@@ -51,6 +51,17 @@ class ConfigText:
                     for problem in problems[:_MAX_PROBLEMS]
                 )
             ) from None
+        self._check_hosts()
+        return config
+
+    def _check_hosts(self) -> None:
+        """Raise InvalidConfigError if two entries of a good file are about one host."""
+        seen: dict[str, str] = {}
+        for host in (self._value or {}).get("hosts") or ():
+            other = seen.setdefault(host_name(host), host)
+            if other != host:
+                told = f"names the same host as {other}: join the two entries"
+                raise self.problem(("hosts", host), told)
 
     def problem(self, place: Sequence[str | int], reason: str) -> InvalidConfigError:
         """Return an error about one place in the file."""

@@ -74,6 +74,15 @@ credentials:
         ("hosts:\n  ghcr.io:\n    caFil: /x\n", ":3: hosts.ghcr.io.caFil: Extra inputs"),
         ("hosts:\n  ghcr.io: {insecure: true}\n", ":2: hosts.ghcr.io.insecure: Input should be 'p"),
         ("hosts:\n  ghcr.io:\n    caFile: ca.crt\n", ":3: hosts.ghcr.io.caFile: give the whole pa"),
+        (
+            "hosts:\n  docker.io: {}\n  a.test: {}\n  Index.docker.io: {}\n",
+            ":4: hosts.Index.docker.io: names the same host as docker.io: join the two entries",
+        ),
+        (
+            "hosts:\n  a.test:443: {}\n  a.test:\n    proxy: direct\n",
+            ":3: hosts.a.test: names the same host as a.test:443: join the two entries",
+        ),
+        ('hosts:\n  a.test: {caFile: "/x\\0"}\n', ":2: hosts.a.test.caFile: give the whole path"),
         ("hosts:\n\n  ghcr.io/app: {}\n", ":3: hosts.ghcr.io/app: give the host alone"),
         ('hosts:\n  "*.com": {}\n', ":2: hosts.*.com: give a domain of two labels"),
         ('hosts:\n  "*": {allowLoopback: true}\n', ":1: the host * takes caFile, proxy and rateL"),
