@@ -81,8 +81,10 @@ class Transport:
         """
         host = self.hosts.get(host_port(request.url), time.monotonic())
         for pause in _RETRY_PAUSES:
-            if host.failing:
-                break  # others have tried again before; spare the host and the caller
+            # Others have tried again before: spare the host and the caller. And a form may hold
+            # what is good for one use.
+            if host.failing or request.form is not None:
+                break
             try:
                 return await self._follow(request, follow=follow, on_sent=on_sent)
             except _TemporaryError:

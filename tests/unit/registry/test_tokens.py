@@ -69,6 +69,17 @@ async def test_identity_token_is_posted(
     assert not seen.query
 
 
+async def test_what_is_posted_is_posted_once(
+    registry: ScriptedRegistry, source: TokenSource, scope: TokenScope
+) -> None:
+    """A refresh token may be good for one use: what became of a failed one nobody knows."""
+    registry.on("POST", "/token", Reply(503), Reply(200, (), b'{"access_token": "abc"}'))
+    with pytest.raises(RegistryError) as caught:
+        await source.get(scope, IDENTITY)
+    assert caught.value.reason is TroubleReason.RegistryUnavailable
+    assert registry.methods() == ["POST /token"]
+
+
 @pytest.mark.parametrize("status", [404, 405])
 async def test_without_post_user_and_password_are_used_if_there_are_any(
     registry: ScriptedRegistry, source: TokenSource, scope: TokenScope, status: int
