@@ -94,8 +94,12 @@ async def with_each(
     the last one tried.
     """
     rejected: list[str] = []
+    refused: set[bytes] = set()
     denial: DeniedError | None = None
     for login in (*logins, ANONYMOUS):
+        if login.identity in refused:  # the same under another name; each try may help to lock it
+            rejected.append(login.source)
+            continue
         try:
             return await ask(login), tuple(rejected), login.source
         except NotFoundError as error:
@@ -105,6 +109,7 @@ async def with_each(
             denial = error if error.text or denial is None else denial
             if login is not ANONYMOUS:
                 rejected.append(login.source)
+                refused.add(login.identity)
         except RegistryError as error:
             return error, tuple(rejected), login.source
     return denial or DeniedError(""), tuple(rejected), ""

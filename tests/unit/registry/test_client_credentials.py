@@ -110,6 +110,22 @@ async def test_basic_credentials_are_tried_in_order_too(
     assert found.rejected == ('secret "one"',)
 
 
+@pytest.mark.parametrize("scheme", ["basic", "bearer"])
+async def test_one_password_is_refused_once(
+    registry: ScriptedRegistry, client: RegistryClient, scheme: str
+) -> None:
+    """B10: under two names it is one all the same, and each try may count towards a lock."""
+    if scheme == "bearer":
+        by_user(registry, one=errors(403, "DENIED", "no"), two=DENIED, nobody=DENIED)
+    else:
+        for method in ("HEAD", "GET"):
+            registry.on_tag(method, challenge("Basic realm=x"))
+    found = await trouble(client, registry.reference, (ONE, replace(ONE, source="again"), TWO))
+    assert found.rejected == ('secret "one"', "again", 'secret "two"')
+    used = [seen.authorization for seen in registry.seen]
+    assert used.count("Basic b25lOnBhc3Mtb25l") == 1
+
+
 async def test_credentials_appear_nowhere(
     registry: ScriptedRegistry,
     client: RegistryClient,
