@@ -5,6 +5,7 @@ Pure: bytes and headers in, verdicts out. How they are fetched is the business o
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ MAX_SIZE = 4 * 1024 * 1024
 _MAX_CHILDREN = 1000
 
 _TYPES = frozenset({OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST})
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,127}/[\w.+-]{1,127}", re.ASCII)  # RFC 6838, 4.2
 _SHAPES = frozenset({"manifests", "config", "fsLayers"})
 _CONFIG_SUFFIXES = (".container.image.v1+json", ".image.config.v1+json")
 
@@ -51,8 +53,9 @@ def header_digest(headers: Mapping[str, str]) -> str | None:
 
 
 def media_type(headers: Mapping[str, str]) -> str:
-    """Return the content type in lower case and without parameters; "" if there is none."""
-    return headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    """Return the content type in lower case and without parameters, "" if there is none."""
+    found = headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    return found if _MEDIA_TYPE.fullmatch(found) else ""
 
 
 def body_digest(body: bytes, algorithm: str) -> str:
@@ -79,7 +82,7 @@ def is_web_page(body: bytes) -> bool:
 def declared_type(document: Mapping[str, object], header_type: str) -> str:
     """Return the media type of a manifest: its own word, then the header's, then its shape."""
     own = document.get("mediaType")
-    if isinstance(own, str) and own:
+    if isinstance(own, str) and _MEDIA_TYPE.fullmatch(own):
         return own
     if _is_manifest_type(header_type):
         return header_type

@@ -51,6 +51,9 @@ def test_header_digest(name: str, value: str, digest: str | None) -> None:
         ("application/json", "application/json"),
         ("Application/JSON; charset=utf-8", "application/json"),
         ("", ""),
+        ("text/\x1b[2Jhtml", ""),
+        ("text", ""),
+        ("text/html/x", ""),
     ],
 )
 def test_media_type(value: str, media_type: str) -> None:
@@ -96,6 +99,9 @@ def test_a_web_page_is_told_apart() -> None:
         ({"manifests": []}, "text/plain", manifests.OCI_INDEX),
         ({"config": {}}, "application/json", manifests.OCI_MANIFEST),
         ({"mediaType": 5, "config": {}}, "", manifests.OCI_MANIFEST),
+        # What is no media type is not shown to people either: it may steer their terminal.
+        ({"mediaType": "a/b\x1b[2J", "config": {}}, "", manifests.OCI_MANIFEST),
+        ({"mediaType": "a" * 999 + "/b", "config": {}}, "", manifests.OCI_MANIFEST),
     ],
 )
 def test_declared_type(document: dict[str, object], header: str, expected: str) -> None:
