@@ -30,6 +30,10 @@ CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 _POLICY: Final = ("namespace", "name")
 
+_MAX_HOSTS: Final = 1000
+_OTHER_HOSTS: Final = "others"
+"""Redirects and realms name hosts, too: a hostile registry must not make series without end."""
+
 _RUN_BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 """Seconds. A run is a few calls to the API server and registries, each of which ends after 30 s."""
 
@@ -59,6 +63,7 @@ class Metrics:
         self._registry_requests = self._counter(
             "registry_requests", "Requests to image registries", ("host", "outcome")
         )
+        self._hosts: set[str] = set()
         self._api_requests = self._counter(
             "api_requests", "Requests to the API server", ("verb", "code")
         )
@@ -77,7 +82,10 @@ class Metrics:
 
     def registry_request(self, host: str, outcome: str) -> None:
         """`outcome` is the status code, or a word for what came instead of an answer."""
-        self._registry_requests.labels(host, outcome).inc()
+        if len(self._hosts) < _MAX_HOSTS:
+            self._hosts.add(host)
+        known = host if host in self._hosts else _OTHER_HOSTS
+        self._registry_requests.labels(known, outcome).inc()
 
     def api_request(self, verb: str, code: str) -> None:
         """`verb` is the HTTP method, `code` the status code or `unreachable`."""

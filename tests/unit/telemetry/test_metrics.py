@@ -35,6 +35,20 @@ def test_requests_are_counted_by_outcome(metrics: Metrics) -> None:
     assert found['imagerefresh_api_requests_total{code="409",verb="PATCH"}'] == 1
 
 
+def test_hosts_that_servers_make_up_are_counted_together(metrics: Metrics) -> None:
+    """Redirects and realms name hosts, and each would be a series for ever."""
+    for number in range(3000):
+        metrics.registry_request(f"{number}.example.com", "200")
+    metrics.registry_request("0.example.com", "429")
+    metrics.registry_request("new.example.com", "429")
+    found = {name: n for name, n in series(metrics).items() if "registry_requests_total" in name}
+    assert len(found) < 1100
+    assert sum(found.values()) == 3002
+    first = 'imagerefresh_registry_requests_total{host="0.example.com",outcome="429"}'
+    assert found[first] == 1
+    assert found['imagerefresh_registry_requests_total{host="others",outcome="429"}'] == 1
+
+
 def test_runs_are_measured(metrics: Metrics) -> None:
     metrics.run_finished(0.2)
     metrics.run_finished(40)
