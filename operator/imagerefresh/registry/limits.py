@@ -17,6 +17,9 @@ from imagerefresh.registry.outcomes import RegistryError, TroubleReason
 MIN_COOL_DOWN = 1.0
 DEFAULT_COOL_DOWN = 30.0
 MAX_COOL_DOWN = 900.0
+"""Seconds that we choose ourselves, however often a host limits us."""
+LONGEST_ASKED = 6 * 3600.0
+"""Seconds that a host may ask for: the longest time by which one is known to count, Docker Hub."""
 # Callers come back spread over this share of the wait after it has ended, never before its end.
 _JITTER = 0.1
 _MAX_HOSTS = 1024
@@ -88,8 +91,10 @@ class Host:
         if now >= self._quiet_until:  # answers that were in flight together count once
             self._strikes += 1
         factor = 2.0 ** min(self._strikes - 1, _MAX_DOUBLINGS)
-        wanted = DEFAULT_COOL_DOWN * factor if seconds is None else seconds
-        wait = min(max(wanted, MIN_COOL_DOWN * factor), MAX_COOL_DOWN)
+        least = DEFAULT_COOL_DOWN if seconds is None else MIN_COOL_DOWN
+        wait = min(least * factor, MAX_COOL_DOWN)
+        if seconds is not None:
+            wait = max(wait, min(seconds, LONGEST_ASKED))
         self._quiet_until = max(self._quiet_until, now + wait)
         self._reason = reason
 

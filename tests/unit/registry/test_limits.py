@@ -25,7 +25,8 @@ def refused(host: Host, now: float) -> RegistryError | None:
     [
         (60.0, 60.0),
         (0.000880092, 1.0),  # a minimum, or the next request is the next 429
-        (1e9, 900.0),
+        (3600.0, 3600.0),
+        (1e9, 6 * 3600.0),  # a mistake must not silence it for good
         (None, 30.0),
     ],
 )
