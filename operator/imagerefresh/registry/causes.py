@@ -47,16 +47,23 @@ def is_worth_a_retry(error: BaseException) -> bool:
     return isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError)
 
 
-def cause_of(error: BaseException) -> str:
-    """Name the cause of a failed request; the error is one of `REQUEST_ERRORS`."""
+def cause_of(error: BaseException, *, by_proxy: bool = False) -> str:
+    """Name the cause of a failed request.
+
+    Args:
+        error: one of `REQUEST_ERRORS`.
+        by_proxy: it was to go through a proxy, so that no other name was resolved here.
+    """
+    is_name = isinstance(error, aiohttp.ClientConnectorDNSError)
+    is_proxys = isinstance(error, aiohttp.ClientProxyConnectionError) or (by_proxy and is_name)
+    at_proxy = "proxy: " if is_proxys else ""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"TLS certificate not accepted{_verify_message(error.certificate_error)}"
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy answers HTTP {error.status}"
     for kind, cause in _CAUSES:
         if isinstance(error, kind):
-            return cause
-    at_proxy = "proxy: " if isinstance(error, aiohttp.ClientProxyConnectionError) else ""
+            return at_proxy + cause
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
     if isinstance(error, OSError) and error.errno:

@@ -31,6 +31,11 @@ class Proxy:
     url: URL
     authorization: str = field(default="", repr=False)
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """What it wants to see in the requests that it reads: those for tunnels, and plain ones."""
+        return {"Proxy-Authorization": self.authorization} if self.authorization else {}
+
 
 @dataclass(frozen=True, slots=True)
 class Proxies:

@@ -30,7 +30,6 @@ from imagerefresh.registry.outcomes import (
     RequestRecord,
     TroubleReason,
 )
-from imagerefresh.registry.proxies import Proxy
 from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.urls import host_port
 
@@ -155,7 +154,8 @@ class Wire:
             raise NoAnswerError("the operator is stopping", worth_a_retry=False)
         rules = self._rules
         proxy = rules.proxy_for(request.url)
-        headers, tunnel = _with_proxy(request, proxy)
+        is_tunnel = request.url.scheme == "https"
+        for_proxy = proxy.headers if proxy else {}
         status: int | None = None
         cause: str | None = "cancelled"
         limits: tuple[tuple[str, str], ...] = ()
@@ -163,12 +163,12 @@ class Wire:
             async with self._open_session().request(
                 request.method,
                 request.url,
-                headers=headers,
+                headers=request.headers if is_tunnel else {**request.headers, **for_proxy},
                 data=request.form,
                 allow_redirects=False,
                 ssl=rules.for_url(request.url).tls or True,
                 proxy=proxy.url if proxy else None,
-                proxy_headers=tunnel,
+                proxy_headers=for_proxy if is_tunnel else None,
                 timeout=self._times if seconds is None else self._times_within(seconds),
             ) as response:
                 status = response.status
@@ -182,9 +182,10 @@ class Wire:
         # Not chained: the library's errors carry the request, credentials included.
         except causes.REQUEST_ERRORS as error:
             refused = causes.refused_address(error)
-            cause = "address not allowed" if refused else causes.cause_of(error)
             if refused:
+                cause = "address not allowed"
                 raise _refused(host_port(request.url), refused) from None
+            cause = causes.cause_of(error, by_proxy=proxy is not None)
             raise NoAnswerError(cause, worth_a_retry=causes.is_worth_a_retry(error)) from None
         finally:
             if self._on_request is not None:
@@ -241,20 +242,6 @@ async def _read(response: aiohttp.ClientResponse, max_body: int) -> bytes:
                 raise _TooLargeError
             break
     return bytes(body[:limit])
-
-
-def _with_proxy(
-    request: Request, proxy: Proxy | None
-) -> tuple[Mapping[str, str], Mapping[str, str] | None]:
-    """Return the headers of a request, and those of the one that asks a proxy for a tunnel. What
-    the proxy wants to see is in those that it reads itself.
-    """
-    if proxy is None or not proxy.authorization:
-        return request.headers, None
-    own = {"Proxy-Authorization": proxy.authorization}
-    if request.url.scheme == "https":
-        return request.headers, own
-    return {**request.headers, **own}, None
 
 
 def _refused(host: str, error: RefusedAddressError) -> RegistryError:

@@ -264,8 +264,13 @@ async def test_the_link_is_open_for_a_named_host_but_no_metadata_service(
 async def test_a_dead_proxy_is_told_as_such(ruled: Ruled) -> None:
     async with scripted_registry() as gone:
         address = gone.host
-    client = await ruled(f"proxy: {{url: 'http://{address}'}}")
-    assert "proxy: connection refused" in (await trouble(client, parse("a.test/b:1"))).message
+    for proxy, cause in (
+        (address, "connection refused"),
+        ("nowhere.test:3128", "host name not found"),  # not that of the registry
+    ):
+        client = await ruled(f"proxy: {{url: 'http://{proxy}'}}")
+        found = await trouble(client, parse("a.test/b:1"))
+        assert found.message.startswith(f"a.test: proxy: {cause};")
 
 
 async def test_a_named_token_service_may_see_credentials(
