@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from imagerefresh.api.names import record_annotation, state_annotation
 from imagerefresh.api.status import ImageStatus
 from imagerefresh.api.timestamps import parse_timestamp, timestamp
-from imagerefresh.plan.template import Carried, as_digest
+from imagerefresh.plan.template import MAX_SERIAL, Carried, as_digest
 
-MAX_SERIAL = 2**53
-"""Far beyond what is ever reached, and far from where numbers end in JSON."""
 TEXT_LENGTH = 1024
 """Characters that status keeps of a text."""
 SET_BACK_TIMES = 3
@@ -129,8 +127,12 @@ def parse_state(text: str | None) -> Memory | None:
 
 
 def from_status(status: ImageStatus | None) -> Memory | None:
-    """The copy in the policy's status; None where status knows nothing of the image yet."""
+    """The copy in the policy's status; None where status knows nothing of the image yet, or has a
+    serial that nobody can have counted to: adding one to it might end where numbers end.
+    """
     if status is None or (status.asked is None and status.recorded is None):
+        return None
+    if status.serial >= MAX_SERIAL:
         return None
     return Memory(
         reference=status.reference or "",

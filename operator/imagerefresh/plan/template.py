@@ -23,7 +23,9 @@ from imagerefresh.api.policy import (
 from imagerefresh.api.reasons import Reason
 from imagerefresh.reference import InvalidReference, Reference, is_digest, parse
 
-_SERIAL = re.compile("[0-9]{1,18}", re.ASCII)
+_SERIAL = re.compile("[0-9]{1,15}", re.ASCII)
+MAX_SERIAL = 10**15
+"""Far beyond what is ever reached, and far from where numbers end in JSON."""
 CONTAINER_LISTS = ("containers", "initContainers")
 
 Containers: TypeAlias = Mapping[str, Mapping[str, Any]]

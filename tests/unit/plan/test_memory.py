@@ -8,7 +8,7 @@ import pytest
 from imagerefresh.api.names import record_annotation, stamp_annotation, state_annotation
 from imagerefresh.api.policy import ActionType
 from imagerefresh.plan.memory import Memory, Recollection, parse_state, state_text
-from imagerefresh.plan.template import Carried, Stamp, read
+from imagerefresh.plan.template import MAX_SERIAL, Carried, Stamp, read
 from unit.plan.builders import D1, D2, D3, EARLIER, GROUP, a_target, an_image, annotated
 from unit.plan.recalling import (
     FLOATING,
@@ -209,6 +209,17 @@ def test_the_same_claim_or_an_unknown_one_changes_nothing(claim: str) -> None:
 
 
 def test_a_serial_beyond_all_counting_is_no_state() -> None:
-    """B22: a garbled value counts as missing, or its successor could not be read again."""
-    text = state_text(known(serial=2**53))
-    assert parse_state(text) is None
+    """B22: a garbled value counts as missing, or its successor could not be read or stored."""
+    beyond = known(serial=MAX_SERIAL)
+    assert parse_state(state_text(beyond)) is None
+    assert recall(annotated(NAME, OLDER), beyond).memory == OLDER
+
+
+def test_serials_that_have_run_out_begin_anew() -> None:
+    """B22: or the annotations would be written back in each run, to be found missing again."""
+    stamps = {stamp_annotation(NAME): f"{MAX_SERIAL} {D2}"}
+    carried = read(an_image(ActionType.RESTART), a_target(stamps=stamps))
+    beyond = known(D2, D2, serial=MAX_SERIAL)
+    found = recall(annotated(NAME, beyond), beyond, carried)
+    assert (found.memory.serial, found.memory.asked, found.memory.recorded) == (0, D2, D2)
+    assert found.is_missing_on_target

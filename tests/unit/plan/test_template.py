@@ -7,7 +7,7 @@ import pytest
 from imagerefresh.api.names import pin_annotation, stamp_annotation
 from imagerefresh.api.policy import Image
 from imagerefresh.api.reasons import Reason
-from imagerefresh.plan.template import Carried, Stamp, carries, read
+from imagerefresh.plan.template import MAX_SERIAL, Carried, Stamp, carries, read
 from unit.plan.builders import D1, D2, REGISTRY, VARIABLE, WEB_TEXT, Json, a_target
 from unit.plan.templates import (
     INGESTOR,
@@ -232,6 +232,7 @@ class TestReadImageField:
         (f"5 {D2} ", None),
         (f"five {D2}", None),
         ("5 v1.2", None),
+        (f"{MAX_SERIAL} {D2}", None),
         (f"{'9' * 5000} {D2}", None),
     ],
 )
