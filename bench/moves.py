@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from rig import INTERVAL, PATIENCE, Rig
 from testbed.api import Manifest
 from testbed.waiting import wait_until
+from testbed.watch import Watch
 from testbed.workloads import RESOURCES
-from watch import Watch
 
 _STAMP = "imagerefresh.dev/asked-main"
 _GOLDEN = 0.618  # steps of this share of a turn spread moves evenly over the turn

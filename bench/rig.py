@@ -20,8 +20,8 @@ from testbed.namespace import Namespace
 from testbed.operator_process import OperatorProcess
 from testbed.registry import Registry
 from testbed.waiting import wait_until
+from testbed.watch import Watch
 from testbed.workloads import RESOURCES, condition, container, policy, restart, rolled_out, workload
-from watch import Watch
 
 INTERVAL = 10  # seconds, of every policy
 PATIENCE = 600.0  # seconds that anything may take before the bench gives up

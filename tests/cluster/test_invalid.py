@@ -3,9 +3,6 @@
 B3.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from cluster.conftest import StartOperator
@@ -27,41 +24,11 @@ from cluster.story import (
     web_policy,
     web_restart,
 )
-from testbed.api import ApiError, Manifest, path
+from testbed.api import Manifest
 from testbed.namespace import Namespace
 from testbed.registry import Registry
+from testbed.ruleless import no_rules
 from testbed.waiting import eventually
-from testbed.workloads import RESOURCES
-
-CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
-CRD = "imagerefreshpolicies.imagerefresh.dev"
-
-
-@contextmanager
-def no_rules(namespace: Namespace) -> Iterator[None]:
-    """The CRD as it was before it had any rule; on entry and after the end it is in force."""
-    api = namespace.control_plane.api
-    versions = api.get(CRDS, "", CRD)["spec"]["versions"]
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = {"type": "object", "properties": {"spec": anything, "status": anything}}
-    before = [versions[0] | {"schema": {"openAPIV3Schema": schema}}]
-    api.patch(CRDS, "", CRD, {"spec": {"versions": before}})
-    try:
-        eventually(lambda: refusal_of_a_bad_policy(namespace) == 0, describe="no rules")
-        yield
-    finally:
-        api.patch(CRDS, "", CRD, {"spec": {"versions": versions}})
-    eventually(lambda: refusal_of_a_bad_policy(namespace) == 422, describe="rules again")
-
-
-def refusal_of_a_bad_policy(namespace: Namespace) -> int:
-    """The HTTP status by which the API server refuses it; 0 if it takes it."""
-    resource = path(RESOURCES["ImageRefreshPolicy"], namespace.name)
-    try:
-        namespace.control_plane.api.request("POST", f"{resource}?dryRun=All", web_policy())
-    except ApiError as error:
-        return error.code
-    return 0
 
 
 def named(name: str, manifest: Manifest) -> Manifest:

@@ -150,15 +150,17 @@ def condition(resource: Manifest, kind: str) -> Manifest | None:
     return next((item for item in found if item["type"] == kind), None)
 
 
-def rolled_out(deployment: Manifest) -> bool:
-    """What `kubectl rollout status` calls successfully rolled out; for Deployments."""
-    status = deployment.get("status", {})
-    wanted = deployment["spec"].get("replicas", 1)
+def rolled_out(workload: Manifest) -> bool:
+    """What `kubectl rollout status` calls successfully rolled out."""
+    status = workload.get("status", {})
+    wanted = workload["spec"].get("replicas", 1)
+    counts = "updatedReplicas", "replicas", "availableReplicas"
+    if workload["kind"] == "DaemonSet":
+        wanted = status.get("desiredNumberScheduled", 0)
+        counts = "updatedNumberScheduled", "currentNumberScheduled", "numberAvailable"
     return bool(
-        status.get("observedGeneration", 0) >= deployment["metadata"]["generation"]
-        and status.get("updatedReplicas", 0) == wanted
-        and status.get("replicas", 0) == wanted
-        and status.get("availableReplicas", 0) == wanted
+        status.get("observedGeneration", 0) >= workload["metadata"]["generation"]
+        and all(status.get(count, 0) == wanted for count in counts)
     )
 
 
