@@ -1,0 +1,152 @@
+"""The steps of `objects`: all changes of all kinds, each by itself. Their order never changes."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from imagerefresh import crdgen
+from imagerefresh.api.names import REQUESTED_AT, RETRY_AT
+from proof.annotation_changes import HUGE, ODD_TEXTS, annotation_changes, cut
+from proof.schema_changes import FieldChange, field_changes, sample_changes
+from proof.subject import POLICY, Subject, new_policy
+from proof.workload_changes import workload_changes
+from proof.workload_edits import ALL_KINDS, WorkloadChange
+from schema_documents import STATUS
+
+EXAMPLE: Final = "example"
+"""Name of the policy whose fields are gone through; its images must be published."""
+Change: TypeAlias = Callable[[Subject], None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change of a subject; steps of one kind are counted together."""
+
+    kind: str
+    name: str
+    of: str
+    """The kind of the subject's target."""
+    change: Change
+
+
+def steps(registry: str) -> Iterator[Step]:
+    """All steps, for policies that follow images in `registry` ("host:port")."""
+    yield from _spec_steps(registry)
+    yield from _status_steps()
+    yield from _request_steps()
+    for kind in ALL_KINDS:
+        yield from _life_steps(kind)
+        for change in itertools.chain(workload_changes(), annotation_changes()):
+            if kind in change.of:
+                yield _target_step(change, kind)
+
+
+def _spec_steps(registry: str) -> Iterator[Step]:
+    schema, spec = _schema(), new_policy(EXAMPLE, "Deployment", registry)["spec"]
+    yield from map(_spec_step, field_changes(schema, {"spec": spec}))
+    yield from map(_spec_step, sample_changes(registry))
+    for names in ((0,), (1,), (2,), (0, 1, 2)):
+        pins = {f"spec.images.{number}.pinned": True for number in names}
+        yield _spec_step(FieldChange("pinned", pins))
+
+
+def _spec_step(change: FieldChange) -> Step:
+    def make(subject: Subject) -> None:
+        subject.change_spec(change.apply(subject.policy()))
+
+    return Step(f"spec: {change.kind}", change.name, "Deployment", make)
+
+
+def _status_steps() -> Iterator[Step]:
+    for change in field_changes(_schema(), {"status": STATUS}):
+
+        def make(subject: Subject, change: FieldChange = change) -> None:
+            subject.change_status(change.apply(subject.policy()))
+
+        yield Step(f"status: {change.kind}", change.name, "Deployment", make)
+
+
+def _request_steps() -> Iterator[Step]:
+    for key in (REQUESTED_AT, RETRY_AT, "example.com/note"):
+        for text in (*ODD_TEXTS, None):
+            if text == HUGE and key != REQUESTED_AT:
+                continue
+
+            def make(subject: Subject, key: str = key, text: str | None = text) -> None:
+                subject.request(**{key: text})
+
+            name = f"{key} {'removed' if text is None else f'is {cut(text)}'}"
+            yield Step("policy: annotations", name, "Deployment", make)
+
+
+def _life_steps(kind: str) -> Iterator[Step]:
+    lives: dict[str, Change] = {
+        "target deleted": _delete_target,
+        "target kept by a finalizer": _keep_target,
+        "target made anew": _make_target_anew,
+        "policy deleted": lambda subject: subject.namespace.delete(POLICY, subject.name),
+        "policy made anew": _make_policy_anew,
+        "target and policy made anew": _make_anew,
+        "pods deleted": _delete_pods,
+    }
+    if kind == "Deployment":
+        lives["rollout undone"] = _undo
+    for name, change in lives.items():
+        yield Step("life", name, kind, change)
+
+
+def _delete_target(subject: Subject) -> None:
+    subject.namespace.delete(subject.kind, subject.name)
+    subject.wait_gone(subject.kind)
+    subject.request()
+
+
+def _keep_target(subject: Subject) -> None:
+    finalizers = {"metadata": {"finalizers": ["example.com/keep"]}}
+    subject.namespace.patch(subject.kind, subject.name, finalizers)
+    subject.namespace.delete(subject.kind, subject.name)
+    subject.request()
+
+
+def _make_target_anew(subject: Subject) -> None:
+    subject.namespace.delete(subject.kind, subject.name)
+    subject.wait_gone(subject.kind)
+    subject.create_target()
+
+
+def _make_policy_anew(subject: Subject) -> None:
+    subject.namespace.delete(POLICY, subject.name)
+    subject.create_policy()
+
+
+def _make_anew(subject: Subject) -> None:
+    subject.namespace.delete(POLICY, subject.name)
+    subject.namespace.delete(subject.kind, subject.name)
+    subject.wait_gone(subject.kind)
+    subject.create_policy()
+    subject.create_target()
+
+
+def _delete_pods(subject: Subject) -> None:
+    for pod in subject.namespace.pods(subject.name):
+        subject.namespace.delete("Pod", pod["metadata"]["name"])
+    subject.request()
+
+
+def _undo(subject: Subject) -> None:
+    subject.namespace.undo(subject.name)
+    subject.request()
+
+
+def _target_step(change: WorkloadChange, kind: str) -> Step:
+    def make(subject: Subject) -> None:
+        subject.change_target(change.apply(subject.target()))
+
+    return Step(f"target: {change.kind}", change.name, kind, make)
+
+
+def _schema() -> dict[str, Any]:
+    version = crdgen.custom_resource_definition()["spec"]["versions"][0]
+    schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]
+    return schema
