@@ -7,6 +7,7 @@ from typing import Final
 PROOFS: Final = {
     "contract": "which tests prove which rule of docs/contract.md",
     "objects": "objects changed one field at a time while the operator runs",
+    "soak": "many policies through moves, edits, failures and kills",
 }
 """Modules of this package with a function `main`, which takes the arguments and returns the exit
 status.

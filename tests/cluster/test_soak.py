@@ -1,0 +1,30 @@
+"""A short soak: moves, edits, failures of the registry and kills, and no update lost or repeated.
+
+B13, B14, B17, B21, B22. `python -m proof soak` runs a long one with many policies.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from proof.crowd import crowd
+from proof.soak import Soak
+from proof.world import World
+from testbed.controlplane import ControlPlane
+from testbed.registry import Registry
+
+SECONDS = 20
+
+
+@pytest.mark.slow
+def test_no_update_is_lost_repeated_or_unproven(
+    control_plane: ControlPlane, registry: Registry, tmp_path: Path
+) -> None:
+    world = World(control_plane, registry, tmp_path)
+    soak = Soak(world, crowd(8, deadline=10))
+    try:
+        assert soak.run(SECONDS) == []
+        assert soak.counts["recorded"] > len(soak.members)
+    finally:
+        world.stop()
+        world.namespace.abandon()
