@@ -54,7 +54,7 @@ def judge(policy: Manifest, target: Manifest | None, serves: Serves) -> Settled 
     Raises:
         AssertionError: what it says is contradictory or untrue.
     """
-    status, ready = policy.get("status", {}), condition(policy, "Ready")
+    ready = condition(policy, "Ready")
     if ready is None or not _is_answered(policy):
         return None
     check_kstatus(policy)
@@ -66,11 +66,8 @@ def judge(policy: Manifest, target: Manifest | None, serves: Serves) -> Settled 
         return None
     if ready["status"] == "False":
         return told
-    for each in status.get("images", []):
-        if each.get("reason") in _TROUBLES and each.get("state") != "Pinned":
-            return Settled(Outcome.TOLD, each["reason"], each["message"])
     if ready["status"] == "Unknown":
-        return None
+        return _tell_trouble(policy)
     wrong = _find_wrong(policy, target, serves)
     assert not wrong, f"Ready, but {wrong}"
     return Settled(Outcome.CONVERGED, told.reason, told.message)
@@ -101,6 +98,14 @@ def _is_answered(policy: Manifest) -> bool:
         status.get("observedGeneration") == policy["metadata"]["generation"]
         and status.get("lastHandledRequestedAt") == ((requested or "")[:_MARK_LENGTH] or None)
     )
+
+
+def _tell_trouble(policy: Manifest) -> Settled | None:
+    """The trouble at a registry that keeps a policy from knowing what it should run (B7)."""
+    for each in policy["status"].get("images", []):
+        if each.get("reason") in _TROUBLES:
+            return Settled(Outcome.TOLD, each["reason"], each["message"])
+    return None
 
 
 def _find_wrong(policy: Manifest, target: Manifest | None, serves: Serves) -> str:

@@ -127,12 +127,19 @@ def _stand(
     if not memory.is_proven:
         is_new = outcome is not None and outcome.step is Step.ASK
         return _to_be_proven(view, memory, is_disproved=is_disproved(own) and not is_new)
+    if before.latest is None:
+        told = "what the tag serves is not known yet"
+        return ImageState.PENDING, Problem(Reason.Checking, told)
+    return ImageState.CURRENT, _how_proven(own, memory, before)
+
+
+def _how_proven(own: ImageView, memory: Memory, before: ImageStatus) -> Problem:
     if memory.adopted and own.image.action.restart:
         # Without a look into the pods nobody knows which image they pulled (B12).
         is_seen = own.evidence is Evidence.AGREES or before.seen_in_pods == memory.recorded
         how = "the pods run it" if is_seen else "that the pods run this digest is assumed"
-        return ImageState.CURRENT, Problem(Reason.UpToDate, f"taken over as found; {how}")
-    return ImageState.CURRENT, Problem(Reason.UpToDate, "proven")
+        return Problem(Reason.UpToDate, f"taken over as found; {how}")
+    return Problem(Reason.UpToDate, "proven")
 
 
 def _to_be_proven(view: View, memory: Memory, *, is_disproved: bool) -> tuple[ImageState, Problem]:

@@ -38,7 +38,7 @@ from unit.plan.builders import (
 )
 from unit.plan.conditions import check_storable, messages
 from unit.plan.examples import ROLLBACK, THREE_TIMES
-from unit.plan.telling import findings, one, only_image, remembered, told, trouble
+from unit.plan.telling import DOWN, findings, one, only_image, remembered, told, trouble
 
 PROVEN: Final = a_memory(D1, recorded=D1)
 MOVING: Final = a_memory(D2, recorded=D1)
@@ -240,6 +240,19 @@ class TestLatest:
         memory = replace(PROVEN, reference=str(other.reference))
         after = told(a_view(target, an_own(other, target, memory)), before)
         assert only_image(after).latest is None
+
+
+def test_nothing_is_up_to_date_with_a_tag_that_was_never_seen() -> None:
+    """B1, B7: trouble leaves Ready as it was only for what Ready spoke of."""
+    before = told(one(PROVEN, D1))
+    other = an_image(SET_ENV, tag="other")
+    memory = replace(PROVEN, reference=str(other.reference))
+    view = a_view(a_target(variable=D1), an_own(other, a_target(variable=D1), memory))
+    after = told(view, before, troubles={other.name: trouble()})
+    [ready] = after.conditions
+    assert (only_image(after).state, only_image(after).reason) == (ImageState.PENDING, DOWN.reason)
+    assert (ready.status, ready.reason) == ("Unknown", Reason.Checking)
+    assert DOWN.message in ready.message
 
 
 @pytest.mark.parametrize(

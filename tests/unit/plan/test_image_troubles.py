@@ -60,8 +60,9 @@ class TestTrouble:
 
     @pytest.mark.parametrize("problem", [DOWN, DENIED])
     def test_in_place_of_all_is_well(self, problem: Problem) -> None:
-        view = one(PROVEN, None)
-        image = only_image(told(view, troubles={"ingestor": trouble(1, problem)}))
+        before = told(one(PROVEN, D1))
+        after = told(one(PROVEN, None), before, troubles={"ingestor": trouble(1, problem)})
+        image = only_image(after)
         assert (image.reason, image.message) == (problem.reason, problem.message)
         assert image.state is ImageState.CURRENT
 

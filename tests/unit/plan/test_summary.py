@@ -200,7 +200,8 @@ class TestRegistryTrouble:
 
     def test_it_is_shown_on_the_image_from_the_first_turn(self) -> None:
         """B7."""
-        image = only_image(told(self.VIEW, troubles={"ingestor": trouble()}))
+        before = told(one(PROVEN, D1))
+        image = only_image(told(self.VIEW, before, troubles={"ingestor": trouble()}))
         assert (image.reason, image.message) == (DOWN.reason, DOWN.message)
         assert image.state is ImageState.CURRENT
 
