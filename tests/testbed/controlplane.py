@@ -72,6 +72,11 @@ class ControlPlane:
     def ca(self) -> Path:
         return self._files.ca
 
+    @property
+    def key(self) -> Path:
+        """Of the API server's certificate, for a proxy that stands in for it."""
+        return self._files.key
+
     def stop(self) -> None:
         """Kill everything. kube-apiserver would linger for a minute on a gentler signal."""
         self._children.close()
