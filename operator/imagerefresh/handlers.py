@@ -15,11 +15,12 @@ from collections.abc import Collection
 from typing import Any
 
 import kopf
-from kopf._cogs.clients.errors import APINotFoundError  # kopf exports none of its API errors
+from kopf._cogs.clients.errors import APIError, APINotFoundError  # kopf exports none of these
+from kopf._cogs.clients.watching import WatchingError
 
 from imagerefresh import __version__
 from imagerefresh.api.names import GROUP, PLURAL, VERSION
-from imagerefresh.cluster.errors import ClusterError
+from imagerefresh.cluster.errors import ClusterError, one_line
 from imagerefresh.finalizers import without_finalizers
 from imagerefresh.process import Process, find_cluster
 from imagerefresh.reconcile.pacer import Pacer
@@ -35,10 +36,17 @@ process goes on from what is stored.
 """
 RETRY = 30.0
 """Seconds after which a keeper goes on that a fault of ours has ended."""
+WATCH_RETRIES = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between tries to watch the policies before all is begun anew, and the operator not ready
+meanwhile. kopf's own last for a minute, and end in silence of up to 21 s.
+"""
 
 
 async def operate(namespaces: Collection[str]) -> None:
     """Runs the operator until a signal ends it. No namespaces means all of them.
+
+    What ends the watch is no reason to end, too: a Role that is taken away for a while, say. All is
+    begun anew instead, and the start waits until the policies may be read (B29).
 
     Raises:
         NotConfigured: no way to an API server is known.
@@ -53,9 +61,13 @@ async def operate(namespaces: Collection[str]) -> None:
                 standalone=True,
                 namespaces=namespaces,
                 clusterwide=not namespaces,
+                memo=kopf.Memo(namespaces=tuple(namespaces)),
             )
         except APINotFoundError:
             logger.warning("the CustomResourceDefinition was deleted: beginning anew")
+        except (APIError, WatchingError) as error:
+            why = error.message if isinstance(error, APIError) else None
+            logger.warning("the watch has ended, beginning anew: %s", one_line(why or str(error)))
         else:
             return
 
@@ -71,6 +83,7 @@ def configure(settings: kopf.OperatorSettings) -> None:
     settings.watching.reconnect_backoff = 1
     settings.networking.request_timeout = 30
     settings.networking.connect_timeout = 10
+    settings.networking.error_backoffs = WATCH_RETRIES
     settings.queueing.idle_timeout = 0.5  # a worker is only a task, and a policy rarely changes
     settings.process.ultimate_exiting_timeout = 20  # below the pod's grace period
     settings.persistence.finalizer = (
@@ -80,10 +93,11 @@ def configure(settings: kopf.OperatorSettings) -> None:
 
 @kopf.on.startup()
 async def start(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> None:
-    """Builds the process and waits for the CRD."""
+    """Builds the process and waits for the CRD, and the right to read policies."""
     configure(settings)
     memo.process = await Process.open(Settings.from_environment(os.environ))
-    await memo.process.wait_until_served()
+    # `kopf run` has its own option for namespaces, and tells nobody.
+    await memo.process.wait_until_served(memo.get("namespaces"))
     memo.process.is_ready = True
     logger.info("imagerefresh %s watches policies and targets", __version__)
     gc.collect()

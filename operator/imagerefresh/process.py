@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -98,14 +99,18 @@ class Process:
             process._closing = opened.pop_all()
         return process
 
-    async def wait_until_served(self) -> None:
-        """Returns once the API server knows the policies: the CRD may be applied after the
-        operator.
+    async def wait_until_served(self, namespaces: Collection[str] | None) -> None:
+        """Returns once the API server knows the policies, and lets us read them: the CRD and the
+        Role may be applied after the operator.
+
+        No namespaces means all of them, and None that it is not known which.
         """
         is_told = False
         while True:
             try:
                 if await self.cluster.policy_is_served():
+                    for namespace in [] if namespaces is None else namespaces or [""]:
+                        await self.cluster.list_policies(namespace, limit=1)
                     return
                 why = "the CustomResourceDefinition is not installed: apply crds/"
             except ClusterError as error:

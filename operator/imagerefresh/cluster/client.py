@@ -33,6 +33,15 @@ class Cluster:
             return False
         return any(resource.get("name") == PLURAL for resource in found.get("resources", ()))
 
+    async def list_policies(self, namespace: str, *, limit: int) -> list[JsonObject]:
+        """The first policies of a namespace, or of all if it is empty."""
+        scope = f"/namespaces/{quote(namespace, '')}" if namespace else ""
+        found = await self._connection.request(
+            "GET", f"/apis/{GROUP}/{VERSION}{scope}/{PLURAL}", query={"limit": str(limit)}
+        )
+        items: list[JsonObject] = found["items"]
+        return items
+
     async def get_policy(self, namespace: str, name: str) -> JsonObject:
         """The policy as it is now, past any watch (B24)."""
         return await self._connection.request("GET", _policy_path(namespace, name))
