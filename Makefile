@@ -11,7 +11,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes \
 	--custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-unit bench check fmt crds lock image deploy undeploy clean
+.PHONY: help venv demo test test-unit proof bench check fmt crds lock image deploy undeploy clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test: $(STAMP) ## Run all tests, those on a real control plane too (the first ru
 
 test-unit: $(STAMP) ## Run the tests that need no control plane
 	$(BIN)/python -m pytest tests/unit
+
+proof: $(STAMP) ## Prove in full what the tests only sample, and print the tables
+	PYTHONPATH=tests $(BIN)/python -m proof faults
 
 bench: $(STAMP) ## Measure speed and cost at 1, 100 and 1,000 policies
 	PYTHONPATH=tests $(BIN)/python bench/bench.py

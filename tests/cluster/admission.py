@@ -4,9 +4,11 @@ They belong to the whole cluster, so each is named after its namespace, and goes
 concern dry runs, too, by which it is seen when they are in force.
 """
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+from imagerefresh.api.names import state_annotation
 from testbed.api import ApiError, Manifest, path
 from testbed.audit import service_account_user
 from testbed.namespace import Namespace
@@ -48,6 +50,30 @@ def frozen_status(namespace: Namespace) -> Iterator[None]:
 
 
 @contextmanager
+def refused_serials(namespace: Namespace, serials: Mapping[str, int]) -> Iterator[None]:
+    """Refuse with 403 the operator's patch that gives a Deployment's image `web` this serial.
+
+    `serials` has it by the name of the Deployment.
+    """
+    words, key = "this serial is refused", state_annotation("web")
+    texts = {name: f'"serial":{serial},' for name, serial in serials.items()}
+    name, annotations = "object.metadata.name", "object.metadata.annotations"
+    refused = (
+        f"{name} in {json.dumps(texts)} && '{key}' in {annotations}"
+        f" && {annotations}['{key}'].contains({json.dumps(texts)}[{name}])"
+    )
+    validation = {"expression": f"!({refused})", "message": words, "reason": "Forbidden"}
+    probed, text = next(iter(texts.items()))
+    change = {"metadata": {"annotations": {key: text}}}
+
+    def probe() -> bool:
+        return words in _dry_run(namespace, "Deployment", change, name=probed)
+
+    with _admission(namespace, "apps", "deployments", {"validations": [validation]}, probe):
+        yield
+
+
+@contextmanager
 def forced_variable(namespace: Namespace, variable: str, value: str) -> Iterator[None]:
     """Give the first variable of Deployment `web`, named so, this value whatever is written."""
     where = "/spec/template/spec/containers/0/env/0/value"
@@ -65,9 +91,11 @@ def forced_variable(namespace: Namespace, variable: str, value: str) -> Iterator
         yield
 
 
-def _dry_run(namespace: Namespace, kind: str, change: Manifest, subresource: str = "") -> str:
-    """What would become of a change of `web`: the spec as it would be, or why it is refused."""
-    target = path(RESOURCES[kind], namespace.name, "web", subresource) + "?dryRun=All"
+def _dry_run(
+    namespace: Namespace, kind: str, change: Manifest, subresource: str = "", name: str = "web"
+) -> str:
+    """What would become of a change: the spec as it would be, or why it is refused."""
+    target = path(RESOURCES[kind], namespace.name, name, subresource) + "?dryRun=All"
     patch = _MERGE if subresource else _STRATEGIC
     try:
         return str(namespace.control_plane.api.request("PATCH", target, change, patch)["spec"])

@@ -8,6 +8,7 @@ PROOFS: Final = {
     "contract": "which tests prove which rule of docs/contract.md",
     "objects": "objects changed one field at a time while the operator runs",
     "soak": "many policies through moves, edits, failures and kills",
+    "faults": "every fault at every write of every story",
 }
 """Modules of this package with a function `main`, which takes the arguments and returns the exit
 status.
