@@ -59,6 +59,8 @@ def _host_proxy(text: str) -> str:
 
 def place(text: str) -> str:
     """Normalise a host, or a host with the beginning of a path; raises ValueError."""
+    if "@" in text:  # the messages below quote it
+        raise ValueError("give it without a user name and password")
     host, slash, path = text.partition("/")
     try:
         if slash:

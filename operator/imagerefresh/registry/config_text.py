@@ -1,8 +1,9 @@
 """The text of a registries file: YAML to `Config`, and each problem with its line.
 
-Problems tell keys and reasons, never values: an address of a proxy may hold a password.
+Problems tell keys and reasons, and nothing with an @ in it: people write addresses with a password.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from imagerefresh.registry.config import Config, host_name
 
 _MAX_PROBLEMS = 20
+_QUOTED = re.compile(r"'[^'<][^']+'")  # names and tags; not single characters and kinds of nodes
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
@@ -31,7 +33,8 @@ class ConfigText:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = f":{mark.line + 1}" if mark else ""
-            raise InvalidConfigError(f"{path}{line}: not YAML: {error.problem}") from None
+            told = _QUOTED.sub("...", error.problem or "")
+            raise InvalidConfigError(f"{path}{line}: not YAML: {told}") from None
         except (yaml.YAMLError, ValueError, RecursionError):
             raise InvalidConfigError(f"{path}: not YAML") from None
 
@@ -65,7 +68,7 @@ class ConfigText:
 
     def problem(self, place: Sequence[str | int], reason: str) -> InvalidConfigError:
         """Return an error about one place in the file."""
-        keys = ".".join(str(part) for part in place if part != "[key]")
+        keys = ".".join(_shown(part) for part in place if part != "[key]")
         where = f"{keys}: " if keys else ""
         return InvalidConfigError(f"{self._path}:{self._line(place)}: {where}{reason}")
 
@@ -84,6 +87,10 @@ class ConfigText:
             else:
                 break
         return line
+
+
+def _shown(part: str | int) -> str:
+    return "..." if "@" in str(part) else str(part)
 
 
 def _told(message: str) -> str:

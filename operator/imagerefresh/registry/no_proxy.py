@@ -67,7 +67,10 @@ def _entry(text: str) -> _Entry:
     if text == "*":
         return _Entry()
     if "/" in text:
-        return _Entry(network=ipaddress.ip_network(text, strict=False))
+        try:
+            return _Entry(network=ipaddress.ip_network(text, strict=False))
+        except ValueError:  # its text quotes the entry
+            raise ValueError("not a network, such as 10.0.0.0/8") from None
     host, port = _split(text)
     address = _address(host)
     if address is not None:

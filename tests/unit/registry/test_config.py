@@ -139,6 +139,38 @@ def test_mistakes_are_told_with_line_and_reason(text: str, problem: str) -> None
     assert "hidden" not in message
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "mirrors: [{prefix: a.test, location: 'user:hidden@m.test/hub'}]",
+            "mirrors.0.location: give it without a user name and password",
+        ),
+        (
+            "mirrors: [{prefix: a.test, location: 'https://user:hidden/hidden@m.test'}]",
+            "mirrors.0.location: give it without a user name and password",
+        ),
+        ("hosts: {'https://user:hidden@b.test': {}}", "hosts....: give the host alone"),
+        ("hosts: {'user:hidden@b.test': {}}", "hosts....: give it without a user name and pass"),
+        (
+            "proxy: {url: 'http://p:1', noProxy: ['http://user:hid@den@x/y']}",
+            "proxy.noProxy.0: not a network, such as 10.0.0.0/8",
+        ),
+        ("proxy: {http://user:hidden@p: 1}", "proxy....: Extra inputs are not permitted"),
+        ("proxy: {url: *hidden}", "not YAML: found undefined alias ..."),
+        ("proxy: {url: !hidden x}", "not YAML: could not determine a constructor for the tag ..."),
+        ("proxy: {url: @hidden}", "not YAML: found character '@' that cannot start any token"),
+    ],
+)
+def test_a_password_that_went_astray_is_not_quoted(text: str, told: str) -> None:
+    """B10: people write addresses with one where none belongs."""
+    with pytest.raises(InvalidConfigError) as caught:
+        read(text)
+    message = str(caught.value)
+    assert f":1: {told}" in message
+    assert "hid" not in message
+
+
 def test_all_mistakes_are_told_at_once() -> None:
     with pytest.raises(InvalidConfigError) as caught:
         read("hosts:\n  a.test: {caFile: x}\n  b.test: {insecure: y}\nmirror: []\n")
