@@ -3,9 +3,9 @@
 In this order: the pull secrets of the policy, those of its target, those of the target's
 ServiceAccount, and what the registries file lends to the policies of the namespace. A
 ServiceAccount is looked at only if the registry wants more than the pull secrets, and no credential
-at all, give, or if the file has something that would be tried after it: reading ServiceAccounts is
-an optional right, and most images need none. If one may not be read then, the image's trouble says
-so.
+at all, give, or if the file has something that is to be tried after it: reading ServiceAccounts is
+an optional right, and most images need none. One that may not be read is left alone while nothing
+is missing; else the image's trouble says so.
 """
 
 import math
@@ -68,6 +68,8 @@ class Keys:
     """Of the target; None before that was read."""
     _uses_account: bool = False
     """An image needs the pull secrets of the ServiceAccount."""
+    _account_is_closed: bool = False
+    """The ServiceAccount could not be read when it was last tried."""
 
     def learn(self, target: Mapping[str, Any]) -> None:
         """Notes what the pod template of a target says."""
@@ -85,13 +87,13 @@ class Keys:
             ClusterError: the API server can't be asked for a secret now.
         """
         lent = registry.credentials_for(reference, self.namespace)
-        with_account = self._uses_account or bool(lent)
+        with_account = self._uses_account or (bool(lent) and not self._account_is_closed)
         bunch = await self._gather(spec, fresh_since, with_account=with_account)
         credentials = (*bunch.credentials_for(reference), *lent)
         answer = await registry.resolve(reference, credentials, fresh_since=fresh_since)
         if not with_account and _wants_more(answer):
             bunch = await self._gather(spec, fresh_since, with_account=True)
-            more = bunch.credentials_for(reference)
+            more = (*bunch.credentials_for(reference), *lent)
             if len(more) > len(credentials):
                 self._uses_account, credentials = True, more
                 answer = await registry.resolve(reference, credentials, fresh_since=fresh_since)
@@ -114,6 +116,7 @@ class Keys:
         sources = [tuple(each.name for each in spec.image_pull_secrets), self._of_target]
         if self._account and with_account:
             found = await self.secrets.account_secrets(self.namespace, self._account, fresh_since)
+            self._account_is_closed = isinstance(found, Unreadable) and not found.is_missing
             if not isinstance(found, Unreadable):
                 self._uses_account &= bool(found)
                 sources.append(found)

@@ -176,6 +176,26 @@ class TestLentByTheOperator:
         reply = await ask(Gate(lent=(LENT,)), the_keys(Drawer({}, FORBIDDEN), pods()))
         assert (found(reply), reply.complaint) == (D1, "")
 
+    async def test_a_ServiceAccount_out_of_reach_is_not_tried_each_turn(self) -> None:  # noqa: N802 as it is written
+        """B27, B28: what is refused once is asked for again only when something is missing."""
+        drawer, gate = Drawer({"a": GOOD}), Gate(lent=(LENT,))
+        keys = the_keys(drawer, pods())
+        for _ in range(3):
+            assert found(await ask(gate, keys)) == D1
+        assert drawer.read == ["account default"]
+        gate.lent, drawer.account = (replace(LENT, password="changed"),), ("a",)
+        reply = await ask(gate, keys)
+        assert gate.asked[-1] == [*sources("a"), LENT.source]
+        assert (found(reply), reply.credentials[1:]) == (D1, gate.lent)
+
+    async def test_a_missing_ServiceAccount_is_no_refusal(self) -> None:  # noqa: N802 as it is written
+        drawer, gate = Drawer({"a": GOOD}, MISSING), Gate(lent=(LENT,))
+        keys = the_keys(drawer, pods())
+        await ask(gate, keys)
+        drawer.account = ("a",)
+        await ask(gate, keys)
+        assert gate.asked[-1] == [*sources("a"), LENT.source]
+
     async def test_is_named_when_it_is_refused(self) -> None:
         gate = Gate(lent=(replace(LENT, password="wrong"),), is_open=True)
         reply = await ask(gate, the_keys(Drawer({}), pods()))
