@@ -79,21 +79,18 @@ class Transport:
             RegistryError: there is no answer to work with: no connection, a temporary status, a
                 rate limit, an address or a redirect that is not allowed.
         """
-        host = self.hosts.get(host_port(request.url), time.monotonic())
-        for pause in _RETRY_PAUSES:
-            # Others have tried again before: spare the host and the caller. And a form may hold
-            # what is good for one use.
-            if host.failing or request.form is not None:
-                break
+        pauses = iter(_RETRY_PAUSES)
+        while True:
             try:
                 return await self._follow(request, follow=follow, on_sent=on_sent)
-            except _TemporaryError:
-                await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311
-        try:
-            return await self._follow(request, follow=follow, on_sent=on_sent)
-        except _TemporaryError as error:
-            host.failing = True
-            raise RegistryError.unavailable(error.host, error.cause) from None
+            except _TemporaryError as error:
+                pause = next(pauses, None)
+                # Others have tried again before: spare the host and the caller. And a form may hold
+                # what is good for one use.
+                if pause is None or error.host.failing or request.form is not None:
+                    error.host.failing = True
+                    raise RegistryError.unavailable(error.host.name, error.cause) from None
+            await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311
 
     async def _follow(
         self, request: Request, *, follow: bool, on_sent: Callable[[float], None] | None
@@ -129,7 +126,7 @@ class Transport:
                 answer = await self._wire.exchange(request, now, seconds)
             except NoAnswerError as error:
                 if error.worth_a_retry:
-                    raise _TemporaryError(host.name, error.cause) from None
+                    raise _TemporaryError(host, error.cause) from None
                 host.failed(error.cause, time.monotonic())
                 raise RegistryError.unavailable(host.name, error.cause) from None
         _raise_for_limits(host, answer)
@@ -150,9 +147,9 @@ async def _turn(host: Host, now: float) -> None:
 
 
 class _TemporaryError(Exception):
-    """A failure that a quick second try may cure."""
+    """A failure that a quick second try may cure, and whose it is."""
 
-    def __init__(self, host: str, cause: str) -> None:
+    def __init__(self, host: Host, cause: str) -> None:
         super().__init__(cause)
         self.host = host
         self.cause = cause
@@ -168,7 +165,7 @@ def _raise_for_limits(host: Host, answer: Answer) -> None:
     if status in _TEMPORARY:
         wait = retry_after.from_header(answer.headers.get("Retry-After"), time.time())
         if wait is None:
-            raise _TemporaryError(host.name, f"HTTP {status}")
+            raise _TemporaryError(host, f"HTTP {status}")
         now = time.monotonic()
         host.cool_down(wait, now, TroubleReason.RegistryUnavailable)
         raise host.refusal(now)

@@ -35,6 +35,21 @@ async def test_retries_end_and_a_failing_host_gets_none(
     assert len(registry.seen) == 8  # it had recovered
 
 
+async def test_the_host_that_failed_is_blamed_not_who_sent_us_there(
+    registry: ScriptedRegistry, other: ScriptedRegistry, transport: Transport
+) -> None:
+    """B9: the one is not asked again at once, for the other a hiccup still is none (B7)."""
+    registry.on("GET", "/x", Reply(307, (("Location", f"{other.url}/x"),)))
+    registry.on("GET", "/y", Reply(500), Reply(200))
+    other.on("GET", "/x", Reply(500))
+    for tries in (3, 4):
+        error = await trouble(transport, f"{registry.url}/x")
+        assert f"{other.host}: HTTP 500" in error.message
+        assert len(other.seen) == tries
+        assert (await transport.send(get(f"{registry.url}/y"))).status == 200
+        registry.on("GET", "/y", Reply(500), Reply(200))
+
+
 @pytest.mark.parametrize(
     ("reply", "seconds"),
     [
