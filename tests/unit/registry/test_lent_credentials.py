@@ -191,3 +191,16 @@ async def test_a_question_in_flight_is_not_shared_with_other_namespaces(
         assert not asking.done()
     hold.set()
     assert (await asking).digest == DIGEST
+
+
+async def test_who_is_taken_off_the_list_has_nothing_of_what_came_before(
+    registry: ScriptedRegistry, client: RegistryClient
+) -> None:
+    by_user(registry, one=GOOD, nobody=DENIED)
+    registry.on("GET", f"/v2/team/app/manifests/{DIGEST}", registry.bearer())
+    image, since = registry.reference, time.monotonic()
+    await resolved(client, image, client.credentials_for(image, "shop"), since)
+    client.use(Rules(allow_loopback=True))
+    assert client.credentials_for(image, "shop") == ()
+    found = await client.resolve(image, client.credentials_for(image, "shop"), fresh_since=since)
+    assert isinstance(found, Trouble)
