@@ -9,7 +9,7 @@ is missing; else the image's trouble says so.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -87,7 +87,7 @@ class Keys:
             ClusterError: the API server can't be asked for a secret now.
         """
         lent = registry.credentials_for(reference, self.namespace)
-        with_account = self._uses_account or (bool(lent) and not self._account_is_closed)
+        with_account = self._needs_account(lent)
         bunch = await self._gather(spec, fresh_since, with_account=with_account)
         credentials = (*bunch.credentials_for(reference), *lent)
         answer = await registry.resolve(reference, credentials, fresh_since=fresh_since)
@@ -101,14 +101,21 @@ class Keys:
             answer = replace(answer, message=f"{answer.message}; {bunch.hint}")
         return Reply(answer, credentials, _complaint(reference, answer, bunch.problems))
 
-    async def credentials(self, spec: Spec, reference: Reference) -> tuple[Credential, ...]:
+    async def credentials(
+        self, registry: RegistryClient, spec: Spec, reference: Reference
+    ) -> tuple[Credential, ...]:
         """The credentials for an image, as they were last read, for a while at least.
 
         Raises:
             ClusterError: the API server can't be asked for a secret now.
         """
-        bunch = await self._gather(spec, -math.inf, with_account=self._uses_account)
-        return bunch.credentials_for(reference)
+        lent = registry.credentials_for(reference, self.namespace)
+        bunch = await self._gather(spec, -math.inf, with_account=self._needs_account(lent))
+        return (*bunch.credentials_for(reference), *lent)
+
+    def _needs_account(self, lent: Sequence[Credential]) -> bool:
+        """Whether the first question brings what the ServiceAccount gives."""
+        return self._uses_account or (bool(lent) and not self._account_is_closed)
 
     async def _gather(self, spec: Spec, fresh_since: float, *, with_account: bool) -> _Bunch:
         problems: list[str] = []

@@ -56,8 +56,9 @@ class Witness:
         if evidence is not Evidence.DIFFERS:
             return evidence
         reference = own.image.reference
+        keys = run.track.keys
         credentials = (
-            await run.track.keys.credentials(run.spec, reference) if run.track.keys else ()
+            await keys.credentials(self.registry, run.spec, reference) if keys is not None else ()
         )
         digests = await self.registry.digests(reference, digest, credentials)
         return Evidence.UNKNOWN if digests is None else weigh(found, digests)

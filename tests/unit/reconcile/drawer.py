@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -89,7 +90,8 @@ class Drawer(PullSecrets):
     async def secret(
         self, namespace: str, name: str, fresh_since: float
     ) -> PullSecret | Unreadable:
-        assert (namespace, fresh_since) == ("shop", SINCE)
+        assert namespace == "shop"
+        assert fresh_since in (SINCE, -math.inf)
         if self.trouble:
             raise self.trouble
         self.read.append(name)
@@ -98,7 +100,8 @@ class Drawer(PullSecrets):
     async def account_secrets(
         self, namespace: str, name: str, fresh_since: float
     ) -> tuple[str, ...] | Unreadable:
-        assert (namespace, fresh_since) == ("shop", SINCE)
+        assert namespace == "shop"
+        assert fresh_since in (SINCE, -math.inf)
         self.read.append(f"account {name}")
         return self.account
 

@@ -7,7 +7,7 @@ import pytest
 from imagerefresh.api.status import Status
 from imagerefresh.cluster.errors import Unavailable
 from imagerefresh.cluster.secrets import PullSecret, Unreadable
-from imagerefresh.reconcile.keys import Keys
+from imagerefresh.reconcile.keys import Keys, resolve
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.track import Track
 from imagerefresh.registry import Credential, Trouble
@@ -164,6 +164,15 @@ class TestLentByTheOperator:
         assert found(reply) == D1
         assert gate.asked == [[*sources("mine", "pods", "accounts"), LENT.source]]
         assert reply.credentials[-1] == LENT
+
+    async def test_serves_for_more_than_tags(self) -> None:
+        """B15: the image's other digests are asked for with the same credentials."""
+        contents = {"mine": BAD, "pods": BAD, "accounts": BAD}
+        drawer, gate = Drawer(contents, ("accounts",)), Gate(lent=(LENT,))
+        keys = the_keys(drawer, pods("pods"))
+        spec = naming("mine")
+        tags = (await resolve(gate, keys, spec, IMAGE.reference, SINCE)).credentials
+        assert await keys.credentials(gate, spec, IMAGE.reference) == tags
 
     async def test_is_for_the_namespace_only(self) -> None:
         """B10."""
