@@ -31,6 +31,7 @@ from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.transport import Transport
 
 _MAX_ANSWERS = 8192
+_MAX_PLATFORMS = 64  # of one image, a request for each; large real ones have some twenty
 _MAX_COLLECTIONS = 256
 
 # A credential by what people call it and by its secret: answers name it, so both count.
@@ -144,7 +145,7 @@ class RegistryClient:
             credentials: as for `resolve`.
 
         Returns:
-            The digests, or None if they can't be had now.
+            The digests, or None if they can't be had now, or are too many.
         """
         pinned = _pinned(reference, digest)
         logins = [login_for(credential) for credential in credentials]
@@ -155,16 +156,19 @@ class RegistryClient:
     async def _collect(
         self, pinned: Reference, logins: Sequence[Login], sent: Sent
     ) -> frozenset[str] | None:
-        found, _ = await self._fetch(pinned, logins, sent)
+        found, rejected = await self._fetch(pinned, logins, sent)
         if isinstance(found, RegistryError):
             return None
+        children = [each.digest for each in manifests.children(found.document) if each.is_image]
+        if len(children) > _MAX_PLATFORMS:
+            return None
+        logins = logins[len(rejected) :]  # they are refused in order
         digests = manifests.digests(found.digest, found.document)
-        for child in manifests.children(found.document):
-            if child.is_image and is_digest(child.digest):
-                part, _ = await self._fetch(_pinned(pinned, child.digest), logins, sent)
-                if isinstance(part, RegistryError):
-                    return None
-                digests |= manifests.digests(part.digest, part.document)
+        for digest in filter(is_digest, children):
+            part, _ = await self._fetch(_pinned(pinned, digest), logins, sent)
+            if isinstance(part, RegistryError):
+                return None
+            digests |= manifests.digests(part.digest, part.document)
         return digests
 
     async def _resolve(

@@ -1,11 +1,13 @@
 """All digests by which an image may be known where it runs (B15)."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from imagerefresh.registry import RegistryClient, RequestRecord, manifests
-from unit.registry.scripted import Reply, ScriptedRegistry, digest_of, manifest
+from unit.registry.resolving import ONE, TWO
+from unit.registry.scripted import Reply, ScriptedRegistry, Seen, challenge, digest_of, manifest
 
 CONFIGS = [f"sha256:{digit * 64}" for digit in "cd"]
 
@@ -72,3 +74,34 @@ async def test_part_of_them_is_nothing(
     while (found := await client.digests(registry.reference, digest_of(INDEX))) is None:
         pass
     assert digest_of(PARTS[1]) in found
+
+
+async def test_what_was_refused_once_is_not_tried_for_each_platform(
+    registry: ScriptedRegistry, client: RegistryClient
+) -> None:
+    """B10: each try may count towards the lock of an account."""
+    bodies = {digest_of(body): body for body in (INDEX, *PARTS)}
+
+    def answer(seen: Seen) -> Reply:
+        if seen.authorization == "Basic dHdvOnBhc3MtdHdv":
+            return manifest(bodies[seen.path.rpartition("/")[2]])
+        return challenge("Basic realm=x")
+
+    for digest in bodies:
+        registry.on("GET", f"/v2/team/app/manifests/{digest}", answer)
+    two = replace(TWO, source=ONE.source)  # another entry of the same secret
+    found = await client.digests(registry.reference, digest_of(INDEX), (ONE, two))
+    assert found is not None
+    used = [seen.authorization for seen in registry.seen]
+    assert used.count("Basic b25lOnBhc3Mtb25l") == 1
+
+
+async def test_an_index_of_endless_platforms_is_not_walked_through(
+    registry: ScriptedRegistry, client: RegistryClient
+) -> None:
+    """Each request may count as a pull, and whoever publishes an index writes what is in it."""
+    entries = [an_entry(a_manifest(f"sha256:{number:064x}")) for number in range(200)]
+    index = json.dumps({"mediaType": manifests.OCI_INDEX, "manifests": entries}).encode()
+    put(registry, index)
+    assert await client.digests(registry.reference, digest_of(index)) is None
+    assert len(registry.seen) == 1
