@@ -200,5 +200,6 @@ class Case:
         is_new = (
             self.view.retry_at is not None and self.view.retry_at != self.memory.handled_retry_at
         )
-        is_new = is_new and not self.own.image.pinned
-        return is_new and (self.memory.is_held or self.has_failed or self.is_contested)
+        is_rejected = self.is_unproven and not self.carries_asked
+        is_stopped = self.memory.is_held or self.has_failed or self.is_contested or is_rejected
+        return is_new and is_stopped and not self.own.image.pinned

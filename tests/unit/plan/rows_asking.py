@@ -152,6 +152,13 @@ ASKING: Final[tuple[Example, ...]] = (
         D2,
     ),
     Example(
+        "B4 what somebody has just taken back is asked once more, in one rollout with the others",
+        "retry",
+        look(SET_ENV, MOVING, D2, carried=D1, retry_at=RETRY),
+        asked(D2, handled_retry_at=RETRY),
+        D2,
+    ),
+    Example(
         "B4 a contested field is asked once more",
         "retry",
         look(
