@@ -200,6 +200,14 @@ class Reason(StrEnum):
         ),
         "Use RollingUpdate without a partition, or delete the old pods by hand.",
     )
+    BrokenPod = (
+        "BrokenPod",
+        (
+            "The rollout of a StatefulSet waits for a pod of an older template that does not become"
+            " ready; no new template replaces it."
+        ),
+        "Delete the pod that the message names; the rollout then goes on by itself.",
+    )
     Contested = (
         "Contested",
         "Somebody else keeps changing back what this policy writes; nothing more is written.",

@@ -170,8 +170,8 @@ class Case:
         if waits_for_registry(self.view.images):
             return False  # the nodes can't pull either (B21)
         health = self.view.health
-        if health.verdict is Verdict.UNPROVABLE:
-            return False
+        if health.verdict is Verdict.UNPROVABLE or health.broken_pod:
+            return False  # no pod has run it yet
         deadline = (
             health.verdict is Verdict.DEADLINE_EXCEEDED
             and health.deadline_time != self.memory.deadline_seen

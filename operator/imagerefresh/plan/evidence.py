@@ -57,6 +57,24 @@ def weigh(found: Sequence[str | None], digests: Container[str]) -> Evidence:
     return Evidence.DIFFERS if is_clear else Evidence.UNKNOWN
 
 
+def broken_pod(target: Json, pods: Sequence[Json]) -> str | None:
+    """The pod of an older template that a StatefulSet's ordered rollout waits for: the lowest one
+    that is not ready.
+    """
+    kind, present = TargetKind(target["kind"]), target["status"].get("updateRevision")
+    broken = [
+        pod["metadata"]["name"]
+        for pod in pods
+        if _is_pod_of(target, kind, pod) and _revision(kind, pod) != present and not _is_ready(pod)
+    ]
+    return min(broken, key=lambda name: int(name.rpartition("-")[2]), default=None)
+
+
+def _is_ready(pod: Json) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+
+
 def _present_pods(target: Json, pods: Sequence[Json]) -> list[Json]:
     """Those that run and do not end, of the present template.
 

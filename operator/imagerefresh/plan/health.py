@@ -76,6 +76,10 @@ class Health:
     message: str
     counts: Counts | None = None
     deadline_time: str | None = None
+    broken_pod: str | None = None
+    """Which pod of an older template the rollout waits for, for people: it is not ready, and a new
+    template does not replace it, so if it stays so a person has to delete it.
+    """
 
     @property
     def is_healthy(self) -> bool:
@@ -149,11 +153,7 @@ def _stateful_set(target: Mapping[str, Any]) -> Health:
     available = status.get("availableReplicas", 0)
     counts = _counts(updated, ready, available, status.get("replicas", 0) - updated)
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
-        return Health(
-            Verdict.UNPROVABLE,
-            "update strategy OnDelete: the pods change only when somebody deletes them",
-            counts,
-        )
+        return Health(Verdict.UNPROVABLE, ON_DELETE, counts)
     if (strategy.get("rollingUpdate") or {}).get("partition"):
         return Health(
             Verdict.UNPROVABLE, "a partition keeps part of the pods on the old template", counts
@@ -161,7 +161,9 @@ def _stateful_set(target: Mapping[str, Any]) -> Health:
     if _is_unobserved(target):
         return Health(Verdict.PROGRESSING, UNOBSERVED)
     if ready < wanted:
-        return Health(Verdict.PROGRESSING, f"{ready} of {wanted} pods ready", counts)
+        told = f"{ready} of {wanted} pods ready"
+        broken = _broken_pod(target)
+        return Health(Verdict.PROGRESSING, told, counts, broken_pod=broken)
     if status.get("updateRevision") != status.get("currentRevision"):
         return Health(Verdict.PROGRESSING, f"{updated} of {wanted} pods updated", counts)
     if wanted == 0:
@@ -169,6 +171,36 @@ def _stateful_set(target: Mapping[str, Any]) -> Health:
     if available < wanted:
         return Health(Verdict.PROGRESSING, f"{available} of {wanted} pods available", counts)
     return Health(Verdict.HEALTHY, f"{available} of {wanted} pods updated and available", counts)
+
+
+def _broken_pod(target: Mapping[str, Any]) -> str | None:
+    """The pod of an older template that an ordered rollout waits for, as far as the status tells.
+
+    A StatefulSet that keeps the order replaces no pod before all of them are ready, so it never
+    replaces one that can't become ready, whatever the template is by now. It begins with the
+    highest ordinal, so pods of a template between the present one and the last complete one are
+    those at the top, and the lowest of these is where that template's rollout came to a halt.
+    """
+    spec, status = target["spec"], target["status"]
+    if spec.get("podManagementPolicy", "OrderedReady") != "OrderedReady":
+        return None
+    replicas, ready = status.get("replicas", 0), status.get("readyReplicas", 0)
+    updated, current = status.get("updatedReplicas", 0), status.get("currentReplicas", 0)
+    is_complete = status.get("updateRevision") == status.get("currentRevision")
+    between = replicas - updated - (0 if is_complete else current)
+    if ready >= replicas or (updated and not between):
+        return None
+    name = target["metadata"]["name"]
+    if between <= 0:
+        return f"the pod that is not ready (kubectl get pods -l {_labels(spec)})"
+    first = (spec.get("ordinals") or {}).get("start", 0)
+    above = 0 if is_complete else updated
+    return f"pod {name}-{first + replicas - above - between}"
+
+
+def _labels(spec: Mapping[str, Any]) -> str:
+    labels = (spec.get("selector") or {}).get("matchLabels") or {}
+    return ",".join(f"{key}={value}" for key, value in labels.items())
 
 
 def _daemon_set(target: Mapping[str, Any]) -> Health:
@@ -180,11 +212,7 @@ def _daemon_set(target: Mapping[str, Any]) -> Health:
     old = status.get("currentNumberScheduled", 0) - updated
     counts = _counts(updated, status.get("numberReady", 0), available, old)
     if strategy.get("type", "RollingUpdate") != "RollingUpdate":
-        return Health(
-            Verdict.UNPROVABLE,
-            "update strategy OnDelete: the pods change only when somebody deletes them",
-            counts,
-        )
+        return Health(Verdict.UNPROVABLE, ON_DELETE, counts)
     if _is_unobserved(target):
         return Health(Verdict.PROGRESSING, UNOBSERVED)
     if wanted == 0:

@@ -14,7 +14,7 @@ from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.steps import Step
 from imagerefresh.plan.template import Problem
-from imagerefresh.plan.view import ImageView, View, is_disproved
+from imagerefresh.plan.view import ImageView, View, is_disproved, stuck_on
 
 TROUBLES = frozenset(
     {
@@ -30,6 +30,10 @@ ALSO = "; also: "
 MISMATCH = (
     "all running pods have another digest than the one that was asked: see whether the nodes pull"
     " through a mirror that serves an older image"
+)
+BROKEN_POD = (
+    "the rollout waits for {} to become ready, though it runs an older template: delete that pod,"
+    " as a StatefulSet does not replace it by itself"
 )
 HOLDS = frozenset({Reason.RolloutFailed, Reason.Rejected, Reason.DigestMismatch})
 
@@ -153,6 +157,8 @@ def _to_be_proven(view: View, memory: Memory, *, is_disproved: bool) -> tuple[Im
     if view.health.is_idle:
         told = f"asked; {found}: it is proven when pods run"
         return ImageState.ROLLING_OUT, Problem(Reason.ScaledToZero, told)
+    if broken := stuck_on(view):
+        return ImageState.ROLLING_OUT, Problem(Reason.BrokenPod, BROKEN_POD.format(broken))
     return ImageState.ROLLING_OUT, Problem(Reason.RollingOut, f"asked; {found}")
 
 

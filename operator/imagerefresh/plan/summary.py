@@ -16,8 +16,15 @@ from imagerefresh.api.status import Condition, ConditionType, ImageState, ImageS
 from imagerefresh.api.timestamps import parse_timestamp, timestamp
 from imagerefresh.plan.findings import Findings, Trouble
 from imagerefresh.plan.health import Verdict
-from imagerefresh.plan.image_summary import TROUBLES, describe_image, tell_image
+from imagerefresh.plan.image_summary import (
+    ALSO,
+    BROKEN_POD,
+    TROUBLES,
+    describe_image,
+    tell_image,
+)
 from imagerefresh.plan.progress import to_status
+from imagerefresh.plan.view import stuck_on
 
 REFRESH_AGE = timedelta(hours=1)
 """The check times alone are written at most this often (B27)."""
@@ -36,6 +43,7 @@ RESTING = frozenset(
         Reason.TargetPaused,
         Reason.UnprovableStrategy,
         Reason.ScaledToZero,
+        Reason.BrokenPod,
     }
 )
 """Reasons for which a rollout is not followed though one may be under way."""
@@ -226,11 +234,14 @@ def _paused(found: Findings, _: Sequence[ImageStatus]) -> _Verdict | None:
     return None
 
 
-def _stopped(_: Findings, images: Sequence[ImageStatus]) -> _Verdict | None:
+def _stopped(found: Findings, images: Sequence[ImageStatus]) -> _Verdict | None:
     for state in (ImageState.BLOCKED, ImageState.HELD):
         if stopped := [image for image in images if image.state is state]:
             reason = stopped[0].reason or Reason.RolloutFailed
-            return _Verdict("False", reason, _tell(stopped), ConditionType.STALLED)
+            told = _tell(stopped)
+            if broken := stuck_on(found.view) if found.view else None:
+                told += f"{ALSO}{BROKEN_POD.format(broken)}"
+            return _Verdict("False", reason, told, ConditionType.STALLED)
     return None
 
 
@@ -263,6 +274,9 @@ def _in_flight(found: Findings, images: Sequence[ImageStatus]) -> _Verdict | Non
         if health.verdict is Verdict.UNPROVABLE:
             reason = Reason.UnprovableStrategy
             return _Verdict("False", reason, health.message, ConditionType.STALLED)
+        if broken := stuck_on(found.view):
+            told = f"{_names(waiting)}: {BROKEN_POD.format(broken)}"
+            return _Verdict("False", Reason.BrokenPod, told, ConditionType.STALLED)
         if behind := [image for image in waiting if image.state is ImageState.WAITING]:
             reason = Reason.WaitingForPolicy
             return _Verdict("Unknown", reason, _tell(behind), ConditionType.RECONCILING)
@@ -270,13 +284,12 @@ def _in_flight(found: Findings, images: Sequence[ImageStatus]) -> _Verdict | Non
             reason = Reason.DigestMismatch
             return _Verdict("Unknown", reason, _tell(unlike), ConditionType.RECONCILING)
         is_adopted = all(image.state is ImageState.PROVING for image in waiting)
-        names = ", ".join(image.name for image in waiting)
         if health.is_idle:
             return _Verdict("Unknown", Reason.ScaledToZero, _tell(waiting))
         return _Verdict(
             "Unknown",
             Reason.Proving if is_adopted else Reason.RollingOut,
-            f"{names}: {health.message}",
+            f"{_names(waiting)}: {health.message}",
             ConditionType.RECONCILING,
         )
     if any(image.state is ImageState.PENDING for image in images):
@@ -295,7 +308,13 @@ def _unwell(found: Findings, _: Sequence[ImageStatus]) -> _Verdict | None:
     if health.verdict is Verdict.PROGRESSING and not is_stuck:
         return _Verdict("Unknown", Reason.RollingOut, health.message, ConditionType.RECONCILING)
     told = f"nothing new was asked, but the target is not healthy: {health.message}"
+    if broken := stuck_on(found.view) if found.view else None:
+        told += f"; {BROKEN_POD.format(broken)}"
     return _Verdict("False", Reason.Degraded, told)
+
+
+def _names(images: Sequence[ImageStatus]) -> str:
+    return ", ".join(image.name for image in images)
 
 
 def _tell(images: Sequence[ImageStatus]) -> str:

@@ -85,6 +85,12 @@ class View:
         return max(self.spec.rollout.timeout, ready_for + READINESS_MARGIN)
 
 
+def stuck_on(view: View) -> str | None:
+    """The pod that a rollout has waited for in vain, for people: no verdict on what was asked."""
+    is_late = view.stalled_for >= view.rollout_timeout
+    return view.health.broken_pod if is_late else None
+
+
 def in_question(own: ImageView) -> str | None:
     """The digest that is to be proven or, at first sight, to be taken over."""
     is_restart = own.image.action.type is ActionType.RESTART

@@ -54,6 +54,7 @@ ABOUT_THE_TARGET = frozenset(
         Reason.DuplicateVariable,
         Reason.UnprovableStrategy,
         Reason.ScaledToZero,
+        Reason.BrokenPod,
         Reason.Forbidden,
     }
 )

@@ -32,7 +32,7 @@ from imagerefresh.plan.summary import (
     request_marks,
 )
 from imagerefresh.plan.template import Problem
-from imagerefresh.plan.view import View
+from imagerefresh.plan.view import View, stuck_on
 from imagerefresh.reconcile.acting import PolicyChanged, PolicyGone, WriteRefused, patch_target
 from imagerefresh.reconcile.keys import Keys
 from imagerefresh.reconcile.looking import TagWatch
@@ -208,6 +208,8 @@ class Reconciler:
                 looked.update(names)
             elif plan.examine:
                 sight.testimony.update(await self.witness.hear(run, view, plan.examine))
+            elif stuck_on(view):
+                return await self.witness.name_broken_pod(run, view), plan
             else:
                 return view, plan
             view = see(run, sight)

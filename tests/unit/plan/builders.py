@@ -46,6 +46,9 @@ NAMES: Mapping[ActionType, str] = {
 
 HEALTHY = Health(Verdict.HEALTHY, "3 of 3 replicas updated and available", Counts(3, 3, 3, 0))
 PROGRESSING = Health(Verdict.PROGRESSING, "1 of 3 replicas updated", Counts(1, 3, 3, 3))
+WAITING = Health(
+    Verdict.PROGRESSING, "2 of 3 pods ready", Counts(0, 0, 0, 3), broken_pod="pod web-2"
+)
 IDLE = Health(Verdict.IDLE, "scaled to zero", Counts())
 PAUSED = Health(Verdict.PAUSED, "the Deployment is paused: resume it")
 UNPROVABLE = Health(Verdict.UNPROVABLE, "update strategy OnDelete")

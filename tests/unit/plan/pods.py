@@ -29,7 +29,12 @@ def a_pod(
     }
 
 
-def a_member(kind: str, revision: str, image_id: str = D1) -> dict[str, Json]:
+def a_member(
+    kind: str, revision: str, image_id: str = D1, *, is_ready: bool = False, **metadata: Json
+) -> dict[str, Json]:
     """A pod of a StatefulSet or DaemonSet."""
     owner = {"kind": kind, "name": "web", "uid": UID, "controller": True}
-    return a_pod(image_id, labels={"controller-revision-hash": revision}, owner=[owner])
+    labels = {"controller-revision-hash": revision}
+    pod = a_pod(image_id, labels=labels, owner=[owner], **metadata)
+    ready = {"type": "Ready", "status": "True" if is_ready else "False"}
+    return {**pod, "status": {**pod["status"], "conditions": [ready]}}

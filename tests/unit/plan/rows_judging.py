@@ -17,6 +17,7 @@ from unit.plan.builders import (
     NOW,
     PROGRESSING,
     UNPROVABLE,
+    WAITING,
     a_memory,
     a_target,
 )
@@ -259,6 +260,11 @@ JUDGING: Final[tuple[Example, ...]] = (
         "B19 what can't be proven can't fail either",
         "rest",
         look(SET_ENV, MOVING, D2, health=UNPROVABLE, stalled_for=TEN_MINUTES),
+    ),
+    Example(
+        "B19 nor what no pod has run yet, since the rollout waits for a broken one",
+        "rest",
+        look(SET_ENV, MOVING, D2, health=WAITING, stalled_for=TEN_MINUTES, spec=ROLLBACK),
     ),
     Example(
         "B21 no deadline of a restart counts while its registry can't be reached",

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from imagerefresh.plan.evidence import Evidence, running_digests, weigh
+from imagerefresh.plan.evidence import Evidence, broken_pod, running_digests, weigh
 from unit.plan.builders import D1, D2, D3, Json, a_target
 from unit.plan.pods import HASH, a_member, a_pod
 
@@ -77,6 +77,25 @@ def test_a_stateful_set_says_which_template_is_the_present_one(
 def test_a_pod_without_status_is_not_looked_at() -> None:
     bare = {"metadata": {"name": "web-1"}}
     assert seen(bare, a_pod()) == [D1]
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected"),
+    [
+        ([a_member("StatefulSet", "web-1", name=f"web-{each}") for each in (10, 9)], "web-9"),
+        ([a_member("StatefulSet", "web-2", name="web-0")], None),
+        ([a_member("StatefulSet", "web-1", name="web-0", is_ready=True)], None),
+        ([a_pod(name="web-0")], None),
+        ([], None),
+    ],
+    ids=["two", "of the present template", "ready", "another's", "none"],
+)
+def test_the_pod_that_an_ordered_rollout_waits_for(
+    pods: list[dict[str, Json]], expected: str | None
+) -> None:
+    """B19: the lowest of an older template that is not ready."""
+    target = {**DEPLOYMENT, "kind": "StatefulSet", "status": {"updateRevision": "web-2"}}
+    assert broken_pod(target, pods) == expected
 
 
 @pytest.mark.parametrize(

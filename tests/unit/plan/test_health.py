@@ -159,6 +159,57 @@ def test_stateful_set(case: str) -> None:
     assert (health.verdict, bool(health.message)) == (verdict, True)
 
 
+WAITING: Final = {
+    "observedGeneration": 7,
+    "replicas": 3,
+    "readyReplicas": 2,
+    "currentReplicas": 2,
+    "currentRevision": "web-1",
+    "updateRevision": "web-3",
+}
+LABELS: Final = {"selector": {"matchLabels": {"app": "web", "tier": "db"}}}
+FIND: Final = "the pod that is not ready (kubectl get pods -l app=web,tier=db)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "expected"),
+    [
+        ({}, WAITING, "pod web-2"),
+        ({}, {**WAITING, "currentReplicas": 1}, "pod web-1"),
+        ({}, {**WAITING, "currentReplicas": 1, "updatedReplicas": 1}, "pod web-1"),
+        ({"ordinals": {"start": 5}}, WAITING, "pod web-7"),
+        ({}, {**WAITING, "updateRevision": "web-1", "updatedReplicas": 2}, "pod web-2"),
+        ({}, {**WAITING, "currentReplicas": 3}, FIND),
+        ({}, {**WAITING, "updatedReplicas": 1}, None),
+        ({}, {**SET_DONE, "readyReplicas": 2}, None),
+        ({}, {**WAITING, "replicas": 2}, None),
+        ({}, {**WAITING, "observedGeneration": 6}, None),
+        ({"podManagementPolicy": "Parallel"}, WAITING, None),
+        ({"updateStrategy": {"type": "OnDelete"}}, WAITING, None),
+    ],
+    ids=[
+        "the first of an attempt before",
+        "the second of it",
+        "beside a new one",
+        "other ordinals",
+        "the attempt was taken back",
+        "of the template that runs",
+        "a new one, on its way",
+        "no rollout",
+        "one is being replaced",
+        "not seen yet",
+        "no order",
+        "left to a person",
+    ],
+)
+def test_a_pod_that_an_ordered_rollout_waits_for_is_named(
+    spec: Json, status: Json, expected: str | None
+) -> None:
+    """B19: as far as the StatefulSet's own status tells."""
+    health = judge(a_workload("StatefulSet", status, {**LABELS, **spec}))
+    assert health.broken_pod == expected
+
+
 DAEMON_SETS: Final[dict[str, tuple[Json, Json, Verdict]]] = {
     "done": ({}, EVERYWHERE, Verdict.HEALTHY),
     "not seen by the controller": (

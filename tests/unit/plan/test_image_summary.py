@@ -27,6 +27,7 @@ from unit.plan.builders import (
     NOW,
     PAUSED,
     PROGRESSING,
+    WAITING,
     Json,
     a_memory,
     a_spec,
@@ -96,6 +97,11 @@ STANDS: Final[Mapping[str, tuple[View, ImageState, Reason]]] = {
         ),
         ImageState.HELD,
         Reason.DigestMismatch,
+    ),
+    "behind a pod that a person has to delete": (
+        one(MOVING, D2, health=WAITING, stalled_for=timedelta(minutes=10)),
+        ImageState.ROLLING_OUT,
+        Reason.BrokenPod,
     ),
     "failed": (one(MOVING, D2, health=LATE), ImageState.HELD, Reason.RolloutFailed),
     "rolled back": (

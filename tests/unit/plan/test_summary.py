@@ -22,6 +22,7 @@ from unit.plan.builders import (
     PAUSED,
     PROGRESSING,
     UNPROVABLE,
+    WAITING,
     a_memory,
     a_spec,
     a_target,
@@ -45,6 +46,7 @@ from unit.plan.telling import (
 )
 
 PROVEN: Final = a_memory(D1, recorded=D1)
+ROLLED_BACK: Final = a_memory(D1, recorded=D1, failed=D2)
 HELD: Final = a_memory(D2, recorded=D1, failed=D2)
 LONG: Final = timedelta(minutes=10)
 SUSPENDED: Final = {"suspend": True}
@@ -109,6 +111,18 @@ RECONCILING, STALLED = ConditionType.RECONCILING, ConditionType.STALLED
             id="B23 another policy's rollout is under way",
         ),
         pytest.param(
+            one(a_memory(D2, D1), D2, health=WAITING, stalled_for=LONG),
+            ("False", Reason.BrokenPod),
+            STALLED,
+            id="B19 a pod that a person has to delete",
+        ),
+        pytest.param(
+            one(a_memory(D2, D1), D2, health=WAITING),
+            ("Unknown", Reason.RollingOut),
+            RECONCILING,
+            id="B19 a pod that may become ready yet",
+        ),
+        pytest.param(
             one(a_memory(D2, D1), D2, health=IDLE),
             ("Unknown", Reason.ScaledToZero),
             None,
@@ -138,6 +152,18 @@ def test_ready(view: View, expected: tuple[str, Reason], kind: ConditionType | N
     status = told(view)
     assert (ready(status), abnormal(status)) == (expected, kind)
     check(Status(), status, generation=GENERATION, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("memory", "latest"), [(a_memory(D2, D1), D2), (PROVEN, D1), (ROLLED_BACK, D2)]
+)
+def test_the_pod_that_a_rollout_waits_for_is_named(memory: Memory, latest: str) -> None:
+    """B19: whatever else there is to tell."""
+    target = a_target(variable=memory.asked)
+    status = told(one(memory, latest, health=WAITING, stalled_for=LONG, target=target))
+    assert (found := condition(status))
+    assert "delete that pod" in found.message
+    assert "pod web-2" in found.message
 
 
 @pytest.mark.parametrize(

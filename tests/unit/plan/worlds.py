@@ -34,6 +34,7 @@ from unit.plan.builders import (
     PAUSED,
     PROGRESSING,
     UNPROVABLE,
+    WAITING,
     WEB_TEXT,
     Json,
     a_target,
@@ -49,7 +50,7 @@ Pick = Callable[[Sequence[T]], T]
 REFERENCE: Final = "r"
 DIGESTS: Final = (D1, D2, D3)
 MAYBE: Final = (None, *DIGESTS)
-HEALTHS: Final = (HEALTHY, PROGRESSING, LATE, HEALTHY, PAUSED, UNPROVABLE, IDLE)
+HEALTHS: Final = (HEALTHY, PROGRESSING, LATE, HEALTHY, PAUSED, UNPROVABLE, IDLE, WAITING)
 STALLED: Final = tuple(timedelta(minutes=minutes) for minutes in (0, 9, 11))
 AWAITED: Final = (None, None, None, OTHERS)
 RETRIES: Final = (None, None, "r1", "r2")

@@ -1,7 +1,7 @@
 """The look at the pods: what they are asked, and what else has to be asked for that (B15)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -12,8 +12,8 @@ from imagerefresh.plan.view import View
 from imagerefresh.reconcile.witness import Witness
 from imagerefresh.reference import Reference
 from imagerefresh.registry import Credential, RegistryClient, RegistrySettings
-from unit.plan.builders import D1, D2, D3, Json, a_memory, a_target
-from unit.plan.pods import a_pod
+from unit.plan.builders import D1, D2, D3, WAITING, Json, a_memory, a_target
+from unit.plan.pods import a_member, a_pod
 from unit.plan.telling import one
 from unit.reconcile.runs import RESTART, a_run
 
@@ -81,6 +81,27 @@ async def test_the_registry_is_not_asked_where_pods_tell_enough(
 ) -> None:
     shelf = Shelf(frozenset({D1, D2, D3}))
     assert (await hear(pods, shelf), shelf.asked) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected"),
+    [
+        ([a_member("StatefulSet", "web-1", name="web-1")], "pod web-1"),
+        ([], "pod web-2"),
+        (None, "pod web-2"),
+    ],
+    ids=["seen", "none", "not allowed"],
+)
+async def test_pods_tell_better_which_of_them_is_broken(
+    pods: Sequence[dict[str, Json]] | None, expected: str
+) -> None:
+    """B19: the status only says how many there are of which template."""
+    view = a_view()
+    target = {**view.target, "kind": "StatefulSet", "status": {"updateRevision": "web-3"}}
+    view = replace(view, target=target, health=WAITING)
+    witness = Witness(Nodes(pods), Shelf(None))
+    found = await witness.name_broken_pod(a_run(), view)
+    assert found.health.broken_pod == expected
 
 
 @pytest.mark.parametrize(
