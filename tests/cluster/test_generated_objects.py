@@ -9,9 +9,9 @@ from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.ruleless import no_rules
 
-STEPS = 40
+STEPS = 30
 SUBJECTS = {"Deployment": 4, "StatefulSet": 1, "DaemonSet": 1}
-STORED = 20
+STORED = 12
 
 
 def test_a_sample_of_changes(

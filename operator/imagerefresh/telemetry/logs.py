@@ -42,6 +42,7 @@ def configure(*, json_lines: bool, level: str, stream: TextIO = sys.stderr) -> N
     """Sends all records to `stream`. `level` is the name of one of Python's levels, in any case."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_JsonFormatter() if json_lines else _TextFormatter())
+    handler.addFilter(_soften)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for name in QUIET:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.root.level))
@@ -67,6 +68,13 @@ def redact(text: str) -> str:
 def _keep_the_rest(match: re.Match[str]) -> str:
     groups = match.groupdict()
     return (groups["header"] or groups["scheme"] or groups["url"] or "") + "[redacted]"
+
+
+def _soften(record: logging.LogRecord) -> bool:
+    """Kopf calls it an error when the API server has to be asked once more (B29)."""
+    if record.name.startswith("kopf.") and "failed; will retry" in record.getMessage():
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+    return True
 
 
 class _TextFormatter(logging.Formatter):

@@ -86,6 +86,15 @@ def test_libraries_are_heard_from_warning_on(name: str) -> None:
     assert [line.split()[-1] for line in stream.getvalue().splitlines()] == ["trouble"]
 
 
+@pytest.mark.parametrize(("outcome", "level"), [("will retry", "WARNING"), ("escalating", "ERROR")])
+def test_what_the_framework_tries_again_is_no_error(outcome: str, level: str) -> None:
+    """B29: an API server that is overloaded delays, and no more."""
+    stream = configure()
+    log = logging.getLogger("kopf._cogs.clients.watching")
+    log.error("Request attempt #1/9 failed; %s: GET https://10.0.0.1/apis -> 429", outcome)
+    assert stream.getvalue().split()[1] == level
+
+
 def test_the_level_holds_for_libraries_too() -> None:
     stream = configure(level="error")
     logging.getLogger("kopf.child").warning("trouble")
