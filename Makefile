@@ -39,7 +39,10 @@ test-unit: $(STAMP) ## Run the tests that need no control plane
 	$(BIN)/python -m pytest tests/unit
 
 proof: $(STAMP) ## Prove in full what the tests only sample, and print the tables
+	PYTHONPATH=tests $(BIN)/python -m proof contract
 	PYTHONPATH=tests $(BIN)/python -m proof faults
+	PYTHONPATH=tests $(BIN)/python -m proof objects
+	PYTHONPATH=tests $(BIN)/python -m proof soak
 
 bench: $(STAMP) ## Measure speed and cost at 1, 100 and 1,000 policies
 	PYTHONPATH=tests $(BIN)/python bench/bench.py

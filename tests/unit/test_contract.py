@@ -19,6 +19,11 @@ def test_rules_are_numbered_from_one() -> None:
     assert rules() == set(range(1, len(rules()) + 1))
 
 
+def test_each_rule_has_a_proof() -> None:
+    """`python -m proof contract` says how many each has."""
+    assert rules() - proofs().rules == set()
+
+
 def test_what_is_named_is_there() -> None:
     found = {file.name: named(file.read_text(encoding="utf-8")) - rules() for file in _TEXTS}
     assert {name: unknown for name, unknown in found.items() if unknown} == {}
