@@ -4,6 +4,7 @@ The first request to a registry goes out bare; what it demands is remembered, so
 bring it along. Each request is authorised anew at most once (B10).
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +25,8 @@ from imagerefresh.registry.urls import host_port
 from imagerefresh.registry.wire import Answer, Request
 
 _MAX_DEMANDS = 4096
+_MAX_BODY = 64 * 1024
+_SILENT_FOR = 600.0
 _BAD_REQUEST = 400
 _UNAUTHORIZED = 401
 
@@ -60,6 +63,8 @@ class Authenticator:
         self._tokens = TokenSource(transport)
         # What each host last demanded: of all for a guess, and for each of our scopes.
         self._demands: LRU[str | tuple[str, str], _Basic | TokenScope] = LRU(_MAX_DEMANDS)
+        # Hosts that were asked in vain, or just now, what they demand; monotonic times.
+        self._silent_until: LRU[str, float] = LRU(_MAX_DEMANDS)
 
     async def close(self) -> None:
         """End what is in flight."""
@@ -88,7 +93,11 @@ class Authenticator:
         if host_port(answer.url) != host_port(request.url):
             return answer
         if answer.status == _UNAUTHORIZED:
-            demand = self._demanded(answer, scope)
+            demand = (
+                self._demanded(answer, scope)
+                or sent.demand
+                or await self._ask_base(request.url, scope)
+            )
         elif answer.status == _BAD_REQUEST and sent.kept_token:  # ECR Public's word for "expired"
             demand = sent.demand
         else:
@@ -120,6 +129,21 @@ class Authenticator:
         request = _with(request._replace(url=answer.url), again)
         return await self._transport.send(request, on_sent=on_sent)
 
+    async def _ask_base(self, url: URL, scope: str) -> _Demand:
+        """Ask a registry that refused without a challenge what it demands: where its API begins,
+        it has to say so (OCI distribution specification, "Determining Support").
+        """
+        host, now = host_port(url), time.monotonic()
+        if now < (self._silent_until.get(host) or 0.0):
+            return None
+        self._silent_until.put(host, now + _SILENT_FOR)
+        try:
+            base = Request("GET", url.with_path("/v2/"), {}, max_body=_MAX_BODY)
+            answer = await self._transport.send(base, follow=False)
+        except RegistryError:
+            return None  # what it said to the request in question still stands
+        return self._demanded(answer, scope) if answer.status == _UNAUTHORIZED else None
+
     async def _prepare(self, url: URL, scope: str, login: Login) -> _Authorization:
         """Meet what the host is known, or guessed, to demand for a scope."""
         host = host_port(url)
@@ -142,7 +166,7 @@ class Authenticator:
             raise
 
     def _demanded(self, answer: Answer, scope: str) -> _Demand:
-        """Return what a 401 demands, and remember it; None if it names nothing at all.
+        """Return what a 401 demands, and remember it; None if it has no challenge.
 
         Raises RegistryError if there is nothing among it that could be satisfied.
         """

@@ -110,11 +110,11 @@ async def test_from_bearer_to_basic(registry: ScriptedRegistry, ask: Asker) -> N
     assert [seen.authorization for seen in registry.seen] == [BASIC]
 
 
-@pytest.mark.parametrize("expired", [Reply(400), None])
+@pytest.mark.parametrize("expired", [Reply(400), Reply(401), None])
 async def test_an_expired_token_is_renewed_once(
     registry: ScriptedRegistry, ask: Asker, expired: Reply | None
 ) -> None:
-    """ECR Public says 400 without a challenge."""
+    """ECR Public says 400 without a challenge; what was demanded before is known."""
     registry.on("GET", "/x", guarded(registry.bearer(), "Bearer a"))
     registry.on("GET", "/token", token("a"), token("b"))
     await ask(USER)
@@ -220,9 +220,39 @@ async def test_unsupported_schemes_are_named(registry: ScriptedRegistry, ask: As
 
 
 async def test_401_without_a_challenge_is_a_refusal(registry: ScriptedRegistry, ask: Asker) -> None:
+    """The registry is asked for one where it is bound to have one, but not each time."""
     registry.on("GET", "/x", errors(401, "UNAUTHORIZED", "no"))
+    for login in (USER, ANONYMOUS):
+        assert (await ask(login)).status == 401
+    assert registry.methods() == ["GET /x", "GET /v2/", "GET /x"]
+    assert [seen.authorization for seen in registry.seen] == [None] * 3
+
+
+async def test_a_challenge_may_be_found_at_the_base_only(
+    registry: ScriptedRegistry, ask: Asker
+) -> None:
+    """The OCI distribution specification wants one there; the scope is then ours."""
+    registry.on("GET", "/x", guarded(Reply(401), "Bearer abc"))
+    registry.on("GET", "/v2/", registry.bearer())
+    registry.on("GET", "/token", token("abc"))
+    for _ in range(2):
+        assert (await ask(USER)).status == 200
+    assert registry.methods() == ["GET /x", "GET /v2/", "GET /token", "GET /x", "GET /x"]
+    assert ("scope", SCOPE) in registry.seen[2].query
+    assert registry.seen[1].authorization is None
+    assert len(ask.sent) == 3  # that was none of the requests in question
+
+
+async def test_the_base_of_a_registry_is_not_looked_for_elsewhere(
+    registry: ScriptedRegistry, other: ScriptedRegistry, ask: Asker
+) -> None:
+    """B10: whoever a redirect leads to has no say in how the registry is logged in to."""
+    registry.on("GET", "/x", Reply(401))
+    registry.on("GET", "/v2/", Reply(307, (("Location", f"{other.url}/v2/"),)))
+    other.on("GET", "/v2/", other.bearer())
     assert (await ask(USER)).status == 401
-    assert len(registry.seen) == 1
+    assert not any(seen.authorization for seen in (*registry.seen, *other.seen))
+    assert "GET /token" not in other.methods()
 
 
 async def test_a_denial_at_the_token_service(registry: ScriptedRegistry, ask: Asker) -> None:
