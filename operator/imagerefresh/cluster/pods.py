@@ -4,10 +4,12 @@ It is an optional right, so before pods are listed the API server is asked wheth
 everybody may ask that, while a refused list would be noise in an audit log.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
+from weakref import WeakValueDictionary
 
 from imagerefresh.cluster.connection import Connection, JsonObject
 from imagerefresh.cluster.errors import Refused
@@ -30,6 +32,7 @@ class Pods:
         self._monotonic = monotonic
         self._permissions: dict[str, tuple[float, bool]] = {}
         """By namespace: since when it is known, and whether pods may be listed."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def find(self, namespace: str, selector: Mapping[str, Any]) -> list[JsonObject] | None:
         """The pods that a workload's label selector matches, at most `MOST`; None if they may not
@@ -38,8 +41,9 @@ class Pods:
         Raises:
             ClusterError: the API server can't answer now.
         """
-        if not await self._may_list(namespace):
-            return None
+        async with self._locks.setdefault(namespace, asyncio.Lock()):
+            if not await self._may_list(namespace):
+                return None
         query = {"labelSelector": label_selector(selector), "limit": str(MOST)}
         path = f"/api/v1/namespaces/{quote(namespace, '')}/pods"
         try:

@@ -28,6 +28,8 @@ class Claimant:
     spec: Spec
     unresolved: frozenset[str] = field(default_factory=frozenset)
     """Names of the images whose tags can't be resolved for now."""
+    blocked: frozenset[str] = field(default_factory=frozenset)
+    """Names of the images that wait for a person, by what was last found."""
 
 
 def conflicts(own: Claimant, others: Iterable[Claimant]) -> dict[str, Problem]:
@@ -80,13 +82,14 @@ def _under_way(
     """
     if claimant.spec.suspend:
         return []
-    blocked = conflicts(claimant, (each for each in everyone if each is not claimant))
+    clashes = conflicts(claimant, (each for each in everyone if each is not claimant))
     unsure = claimant.unresolved if health.is_healthy else frozenset()
     return [
         image.name
         for image in claimant.spec.images
         if not image.pinned
-        and image.name not in blocked
+        and image.name not in clashes
+        and image.name not in claimant.blocked
         and not (image.name in unsure and image.action.type is ActionType.RESTART)
         and _is_asked(claimant.spec, image, target)
     ]

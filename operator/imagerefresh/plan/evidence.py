@@ -108,7 +108,9 @@ def _is_pod_of(target: Json, kind: TargetKind, pod: Json) -> bool:
 
 
 def _controllers(pod: Json) -> Iterator[Json]:
-    return (owner for owner in pod["metadata"].get("ownerReferences") or [] if owner["controller"])
+    return (
+        owner for owner in pod["metadata"].get("ownerReferences") or [] if owner.get("controller")
+    )
 
 
 def _revision(kind: TargetKind, pod: Json) -> str | None:

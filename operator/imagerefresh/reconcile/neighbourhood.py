@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from imagerefresh.api.policy import InvalidSpec, Spec
+from imagerefresh.api.status import ImageState
 from imagerefresh.plan.claims import Claimant
 from imagerefresh.plan.image_summary import TROUBLES
 from imagerefresh.reconcile.track import Track
@@ -33,7 +34,8 @@ class Neighbourhood:
         age = (metadata.get("creationTimestamp") or "", metadata["uid"])
         images = track.status(policy).images
         unresolved = frozenset(image.name for image in images if image.reason in TROUBLES)
-        claimant = Claimant(metadata["name"], age, spec, unresolved)
+        blocked = frozenset(image.name for image in images if image.state is ImageState.BLOCKED)
+        claimant = Claimant(metadata["name"], age, spec, unresolved, blocked)
         self._claimants[metadata["uid"]] = target_key(policy, spec), claimant
         return None
 

@@ -1,5 +1,7 @@
 """Listing the pods of a target, where that is allowed (B15, B28)."""
 
+import asyncio
+
 import pytest
 
 from imagerefresh.cluster.connection import Connection
@@ -66,6 +68,14 @@ async def test_a_permission_is_asked_for_again_after_a_while(
     assert await pods.find("shop", SELECTOR) == [POD]
     assert await pods.find("shop", SELECTOR) == [POD]
     assert paths(server).count("POST selfsubjectaccessreviews") == 2
+
+
+async def test_policies_that_prove_at_the_same_moment_ask_once(
+    server: ScriptedServer, pods: Pods
+) -> None:
+    server.answers = [DENIED]
+    assert await asyncio.gather(*(pods.find("shop", SELECTOR) for _ in range(9))) == [None] * 9
+    assert len(server.requests) == 1
 
 
 async def test_each_namespace_has_its_own(server: ScriptedServer, pods: Pods) -> None:

@@ -113,8 +113,9 @@ def test_what_a_deleted_policy_left_is_nobodys() -> None:
         a_policy("older", INGESTOR, age=0, suspend=True),
         a_policy("older", an_image(SET_ENV, pinned=True), age=0),
         a_policy("older", an_image(SET_ENV, name="renamed"), age=0),
+        replace(OLDER, blocked=frozenset({"ingestor"})),
     ],
-    ids=["suspended", "pinned", "renamed"],
+    ids=["suspended", "pinned", "renamed", "blocked"],
 )
 def test_who_does_nothing_is_not_waited_for(other: Claimant) -> None:
     assert awaited(OWN, [other], ROLLING, PROGRESSING) is None

@@ -46,13 +46,23 @@ def test_init_containers_are_looked_at_too() -> None:
         a_pod(D2, phase="Failed"),
         a_pod(D2, deletionTimestamp="2026-02-03T12:00:00Z"),
         a_pod(D2, owner=[]),
+        a_pod(D2, owner=[{"kind": "ReplicaSet", "name": f"web-{HASH}", "uid": "r"}]),
         a_pod(
             D2,
             owner=[{"kind": "ReplicaSet", "name": f"other-{HASH}", "uid": "o", "controller": True}],
         ),
         a_pod(D2, owner=[{"kind": "Job", "name": f"web-{HASH}", "uid": "j", "controller": True}]),
     ],
-    ids=["container", "not yet", "not any more", "ends", "nobody's", "another's", "a job's"],
+    ids=[
+        "container",
+        "not yet",
+        "not any more",
+        "ends",
+        "nobody's",
+        "owned, not controlled",
+        "another's",
+        "a job's",
+    ],
 )
 def test_other_pods_say_nothing(other: Json) -> None:
     assert seen(a_pod(), other) == [D1]

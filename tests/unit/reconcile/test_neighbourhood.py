@@ -4,7 +4,7 @@ import pytest
 
 from imagerefresh.reconcile.neighbourhood import Neighbourhood
 from imagerefresh.reconcile.track import Track
-from unit.plan.builders import D1, Json, a_memory
+from unit.plan.builders import D1, Json, a_memory, a_target
 from unit.plan.telling import one, told, trouble
 from unit.reconcile.builders import a_policy
 
@@ -44,6 +44,16 @@ def test_a_policy_that_is_deleted_or_invalid_is_none(neighbourhood: Neighbourhoo
     assert around(neighbourhood, a_policy(uid="p1")) == []
     neighbourhood.notice(a_policy(uid="p1", images="none"), Track())
     assert around(neighbourhood, a_policy(uid="p2")) == []
+
+
+@pytest.mark.parametrize(("variable", "expected"), [("v1", {"ingestor"}), (D1, set())])
+def test_it_is_known_who_waits_for_a_person(variable: str, expected: set[str]) -> None:
+    neighbourhood = Neighbourhood()
+    policy = a_policy(status=told(one(PROVEN, D1, target=a_target(variable=variable))))
+    neighbourhood.notice(policy, Track())
+    own, _ = neighbourhood.around(policy, Track().spec(policy))
+    assert own is not None
+    assert own.blocked == expected
 
 
 @pytest.mark.parametrize("is_troubled", [True, False])
