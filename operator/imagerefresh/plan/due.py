@@ -77,6 +77,11 @@ def until_due(spec: Spec, looked: Mapping[str, float], now: float) -> float | No
     return upcoming - now if upcoming is not None else None
 
 
+def is_inert(spec: Spec) -> bool:
+    """Whether a policy polls and changes nothing: suspended, or every image pinned (B2, B4)."""
+    return spec.suspend or all(image.pinned for image in spec.images)
+
+
 def is_settled(status: Status) -> bool:
     """Whether every image was observed and nothing is under way.
 

@@ -17,8 +17,8 @@ from imagerefresh.api.policy import InvalidSpec, Spec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ConditionType, Status
 from imagerefresh.cluster.errors import ClusterError, Throttled
-from imagerefresh.plan.due import next_check, until_due
-from imagerefresh.plan.summary import is_in_flight, is_inert, request_marks
+from imagerefresh.plan.due import is_inert, next_check, until_due
+from imagerefresh.plan.summary import is_in_flight, request_marks
 from imagerefresh.reconcile.track import QuietSpell, Track
 from imagerefresh.telemetry.metrics import PolicyMetrics
 

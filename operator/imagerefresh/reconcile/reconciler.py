@@ -21,16 +21,12 @@ from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.errors import Conflict, NotFound, Refused
 from imagerefresh.cluster.secrets import PullSecrets
 from imagerefresh.plan.decide import Plan, decide
-from imagerefresh.plan.due import due_images, latest_turn
+from imagerefresh.plan.due import due_images, is_inert, latest_turn
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.health import judge
 from imagerefresh.plan.news import transitions
 from imagerefresh.plan.steps import Step
-from imagerefresh.plan.summary import (
-    is_inert,
-    report,
-    request_marks,
-)
+from imagerefresh.plan.summary import report, request_marks
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import View, stuck_on
 from imagerefresh.reconcile.acting import PolicyChanged, PolicyGone, WriteRefused, patch_target

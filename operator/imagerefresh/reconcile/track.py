@@ -14,7 +14,7 @@ from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.image_summary import TRANSIENT, TROUBLES
 from imagerefresh.plan.news import News
 from imagerefresh.plan.progress import Progress
-from imagerefresh.plan.summary import TROUBLE_TURNS
+from imagerefresh.plan.readiness import TROUBLE_TURNS
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import Mutation
 from imagerefresh.reconcile.keys import Keys

@@ -9,9 +9,10 @@ from imagerefresh.api.names import REQUESTED_AT, RETRY_AT
 from imagerefresh.api.policy import ActionType, Spec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import Status
+from imagerefresh.plan.due import is_inert
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.memory import Memory
-from imagerefresh.plan.summary import is_in_flight, is_inert, report, request_mark
+from imagerefresh.plan.summary import is_in_flight, report, request_mark
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import View
 from unit.plan.builders import (
