@@ -1,6 +1,7 @@
 """What people are told of one image: its entry in the policy's status (B26)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from imagerefresh.api.names import FIELD_MANAGER
@@ -8,6 +9,7 @@ from imagerefresh.api.policy import Image
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ImageState, ImageStatus, cut_message
 from imagerefresh.api.timestamps import timestamp
+from imagerefresh.plan.case import Case
 from imagerefresh.plan.decide import Outcome
 from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.findings import Findings
@@ -127,7 +129,7 @@ def _stand(
             return ImageState.HELD, Problem(
                 before.reason, (before.message or "").partition(ALSO)[0]
             )
-        return ImageState.HELD, _hold(view, memory, outcome)
+        return ImageState.HELD, _hold(view, own, memory, outcome)
     if not memory.is_proven:
         is_new = outcome is not None and outcome.step is Step.ASK
         return _to_be_proven(view, memory, is_disproved=is_disproved(own) and not is_new)
@@ -162,20 +164,26 @@ def _to_be_proven(view: View, memory: Memory, *, is_disproved: bool) -> tuple[Im
     return ImageState.ROLLING_OUT, Problem(Reason.RollingOut, f"asked; {found}")
 
 
-def _hold(view: View, memory: Memory, outcome: Outcome | None) -> Problem:
+def _hold(view: View, own: ImageView, memory: Memory, outcome: Outcome | None) -> Problem:
+    """Why a digest is held. The run that found out may have come to an end before it could tell:
+    then the target tells.
+    """
     until = "held until the tag moves or a retry is requested"
-    if outcome and outcome.step is Step.REJECT:
+    is_rolled_back = memory.asked != memory.failed
+    is_carried = Case(view, replace(own, memory=memory), all_holds_end=False).carries_asked
+    if not (is_rolled_back or is_carried):
         who = other_manager(view.target) or "somebody"
         return Problem(
             Reason.Rejected, f"{who} took {memory.failed} back before it was proven, {until}"
         )
-    if outcome and outcome.row.name == "mismatch":
+    if not is_rolled_back and view.health.is_healthy and is_disproved(own):
         told = f"{memory.failed} is not what runs: {MISMATCH}; {until}"
         return Problem(Reason.DigestMismatch, told)
-    rolled_back = ", rolled back" if memory.asked != memory.failed else ""
+    is_found_now = outcome is not None and outcome.step is Step.ROLL_BACK
+    how = f" ({view.health.message})" if is_found_now or not is_rolled_back else ""
+    rolled_back = ", rolled back" if is_rolled_back else ""
     return Problem(
-        Reason.RolloutFailed,
-        f"{memory.failed} did not become healthy ({view.health.message}){rolled_back}, {until}",
+        Reason.RolloutFailed, f"{memory.failed} did not become healthy{how}{rolled_back}, {until}"
     )
 
 

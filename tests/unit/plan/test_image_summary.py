@@ -114,6 +114,16 @@ STANDS: Final[Mapping[str, tuple[View, ImageState, Reason]]] = {
         ImageState.HELD,
         Reason.Rejected,
     ),
+    "another digest runs, and told anew": (
+        one(HELD, D2, kind=RESTART, evidence=Evidence.DIFFERS),
+        ImageState.HELD,
+        Reason.DigestMismatch,
+    ),
+    "rejected, and told anew": (
+        one(HELD, D2, target=a_target(variable=D1)),
+        ImageState.HELD,
+        Reason.Rejected,
+    ),
     "held and paused": (one(HELD, D2, health=PAUSED), ImageState.HELD, Reason.RolloutFailed),
     "foreign": (
         one(PROVEN, D1, target=a_target(variable="v1")),
@@ -227,6 +237,14 @@ def test_a_mismatch_stays_one_while_it_is_held() -> None:
 def test_a_message_says_what_and_why(view: View, words: list[str]) -> None:
     message = only_image(told(view)).message or ""
     assert [word for word in words if word not in message] == []
+
+
+def test_health_after_a_rollback_is_no_reason_for_it() -> None:
+    """B21, B22: the status write that told the reason was lost, and the target is well again."""
+    view = one(a_memory(D1, recorded=D1, failed=D2), D2, spec=ROLLBACK)
+    message = only_image(told(view)).message or ""
+    assert "did not become healthy, rolled back" in message
+    assert view.health.message not in message
 
 
 class TestLatest:
