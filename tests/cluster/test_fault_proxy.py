@@ -146,8 +146,10 @@ def test_the_past_is_shown_once(
     second = put(through, bare_namespace, 2)
 
     assert proxy.show_past(name)
+    assert proxy.has_unread_past(name)
 
     assert through.get(MAPS, bare_namespace.name, "one") == first
+    assert not proxy.has_unread_past(name)
     assert through.get(MAPS, bare_namespace.name, "one") == second
     listed = through.request("GET", path(MAPS, bare_namespace.name))
     assert [item["data"] for item in listed["items"] if item["metadata"]["name"] == "one"] == [

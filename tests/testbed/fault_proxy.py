@@ -81,6 +81,10 @@ class FaultProxy:
         """
         return self._past.show(path)
 
+    def has_unread_past(self, path: str) -> bool:
+        """Whether no read has met what `show_past` is to show."""
+        return self._past.is_unread(path)
+
     async def _start(self) -> str:
         self._session = ClientSession(
             connector=TCPConnector(ssl=self._trust, limit=0), timeout=ClientTimeout(sock_connect=10)

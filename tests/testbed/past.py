@@ -34,6 +34,11 @@ class Past:
             self._in_lists.add(path)
             return True
 
+    def is_unread(self, path: str) -> bool:
+        """Whether no read has met what was to be shown."""
+        with self._lock:
+            return path in self._alone and path in self._in_lists
+
     def take(self, path: str) -> Manifest | None:
         """The object to answer a read of it with, instead of what is there now."""
         with self._lock:

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -21,20 +20,24 @@ class Attempt:
     stage: Stage
     kind: Kind | None = None
     point: Point | None = None
-    points: list[Point] = field(default_factory=list)
-    """What was written."""
+    writes: list[tuple[Point, Write]] = field(default_factory=list)
+    """As they came in."""
     first_revision: int = 0
     """Of the target, when the writes began to count."""
     problem: str = ""
     """Why the scenario did not come to its end."""
-    has_no_past: bool = False
-    """An older object was to be shown, and there is none."""
+    has_past: bool = True
+    """False if an older object was to be shown, and there is none."""
     _ended: float | None = None
     _is_armed: bool = False
     _met: Write | None = None
     _hold: Hold | None = None
-    _told: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def points(self) -> list[Point]:
+        """What was written, in the order in which it came in."""
+        return [point for point, write in self.writes if _is_done(write)]
 
     @property
     def is_met(self) -> bool:
@@ -68,7 +71,7 @@ class Attempt:
             if not self._is_armed:
                 return None
             point = self._point(write)
-            self.points.append(point)
+            self.writes.append((point, write))
             if self.kind is None or self._met or not self._is_at(point):
                 return None
             self._met = write
@@ -86,14 +89,13 @@ class Attempt:
     def _is_at(self, point: Point) -> bool:
         if self.point is None:
             return False
-        return (point.kind, point.told, point.number) == (
-            self.point.kind,
-            self.point.told,
-            self.point.number,
-        )
+        return (point.told, point.number) == (self.point.told, self.point.number)
 
     def _point(self, write: Write) -> Point:
         told = self.stage.readable(writes.tell(write))
-        self._told[told] += 1
-        kind = writes.kind(write)
-        return Point(kind, told, self._told[told], writes.serial(write))
+        earlier = sum(point.told == told and _is_done(each) for point, each in self.writes)
+        return Point(writes.kind(write), told, earlier + 1, writes.serial(write))
+
+
+def _is_done(write: Write) -> bool:
+    return write.status is not None and write.status < HTTPStatus.MULTIPLE_CHOICES

@@ -7,7 +7,7 @@ killed once for all of them, and started again once.
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +31,8 @@ TOGETHER = 10
 """Attempts at once: fewer than the operator's connections, which held writes occupy."""
 GRACE = 5.0
 """Seconds that a write gets to come after its scenario has ended: events come late."""
+
+_PAST = {Kind.OLD_TARGET: "Deployment", Kind.OLD_POLICY: "ImageRefreshPolicy"}
 
 
 @dataclass
@@ -66,6 +68,12 @@ class Lane:
                 each.result()
         return attempts
 
+    def has_unread_past(self, attempt: Attempt) -> bool:
+        """Whether the operator did not read the older object that it was to meet."""
+        return attempt.kind in _PAST and self.proxy.has_unread_past(
+            self._past_path(attempt.kind, attempt)
+        )
+
     def strike(self, attempts: Sequence[Attempt]) -> None:
         """Take their stages away."""
         for each in attempts:
@@ -97,7 +105,8 @@ class Lane:
         return found
 
     def _stage(self) -> Stage:
-        return Stage(self.namespace, self.images, f"case-{next(self._numbers)}")
+        # The registry is shared by all lanes, so a tag must not be.
+        return Stage(self.namespace, self.images, f"{self.namespace.name}-{next(self._numbers)}")
 
     def _admission(
         self, kind: Kind | None, attempts: Sequence[Attempt]
@@ -108,20 +117,21 @@ class Lane:
     def _wait_met(self, attempts: Sequence[Attempt]) -> None:
         """Wait until the write of each has come, or is not to be expected any more."""
         faulty = [each for each in attempts if each.point]
-        wait_until(
-            lambda: all(each.is_met or each.is_overdue(GRACE) for each in faulty),
-            timeout=2 * PATIENCE,
-        )
+        with suppress(TimeoutError):
+            wait_until(
+                lambda: all(each.is_met or each.is_overdue(GRACE) for each in faulty),
+                timeout=PATIENCE / 4,
+            )
 
     def _kill(self, kind: Kind, attempts: Sequence[Attempt]) -> None:
         self.stop_operator()
-        past = {Kind.OLD_TARGET: "Deployment", Kind.OLD_POLICY: "ImageRefreshPolicy"}.get(kind)
         for each in attempts:
-            if past and each.is_met:
-                name = each.stage.name
-                if not self.proxy.show_past(path(RESOURCES[past], self.namespace.name, name)):
-                    each.has_no_past = True
+            if kind in _PAST and each.is_met:
+                each.has_past = self.proxy.show_past(self._past_path(kind, each))
         self.start_operator()
+
+    def _past_path(self, kind: Kind, attempt: Attempt) -> str:
+        return path(RESOURCES[_PAST[kind]], self.namespace.name, attempt.stage.name)
 
 
 @contextmanager

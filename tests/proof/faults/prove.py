@@ -46,8 +46,10 @@ def prove(lane: Lane, kinds: Collection[Kind]) -> Report:
     """Play the lane's scenario undisturbed, then with each kind of fault at each of its writes."""
     report = Report(lane.scenario)
     [undisturbed] = lane.attempt(None, [None])
-    report.points = list(undisturbed.points)
+    played = undisturbed.points
     expected = _end(undisturbed)
+    late = [point for point in undisturbed.points[len(played) :] if point.kind == EVENT]
+    report.points = played + late
     _judge_undisturbed(report, undisturbed, lane)
     lane.strike([undisturbed])
     for kind in kinds if not report.problems else ():
@@ -89,20 +91,21 @@ def _attempt(
     with ThreadPoolExecutor(TOGETHER) as pool:
         problems = pool.map(lambda each: _compare(each, expected), attempts)
         for point, attempt, problem in zip(group, attempts, problems, strict=True):
-            report.verdicts[point, kind] = _verdict(attempt, problem)
+            report.verdicts[point, kind] = _verdict(lane, attempt, problem)
             if problem:
                 told = f"{lane.scenario.name}: {kind} at {point}: {problem}"
-                written = "; ".join(map(str, attempt.points))
+                written = "; ".join(f"{each} {write.status}" for each, write in attempt.writes)
                 report.problems.append(f"{told}\n  writes: {written}")
     lane.strike(attempts)
 
 
-def _verdict(attempt: Attempt, problem: str) -> Verdict:
+def _verdict(lane: Lane, attempt: Attempt, problem: str) -> Verdict:
     if problem:
         return Verdict.FAILS
-    if attempt.has_no_past:
+    if not attempt.has_past:
         return Verdict.NO_CASE
-    return Verdict.HOLDS if attempt.is_met else Verdict.NOT_MET
+    is_met = attempt.is_met and not lane.has_unread_past(attempt)
+    return Verdict.HOLDS if is_met else Verdict.NOT_MET
 
 
 def _end(attempt: Attempt) -> Manifest:

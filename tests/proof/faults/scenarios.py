@@ -148,6 +148,16 @@ def _fix(stage: Stage) -> None:
     stage.wait_recorded(THIRD)
 
 
+def _rejection(stage: Stage) -> None:
+    """A person takes back what is not proven yet, but told: undo takes our annotations, too."""
+    stage.move(BAD)
+    stage.request()
+    stage.wait_told(BAD)
+    stage.namespace.undo(stage.name)
+    stage.request()
+    stage.wait_held(BAD)
+
+
 def _moved_set_env(stage: Stage) -> None:
     _settled_set_env(stage)
     _move(stage)
@@ -195,6 +205,7 @@ SCENARIOS = (
     Scenario("rollback", _settled_with_rollback, _rollback, 2),
     Scenario("rollback of a variable", _settled_set_env_with_rollback, _rollback, 2),
     Scenario("fix after a rollback", _rolled_back, _fix, 1),
+    Scenario("rejection", _settled_restart, _rejection, 2),
     Scenario("drift", _moved_set_env, _undo, 2),
     Scenario("takeover", _target_of_another_tool, _takeover, 0),
     Scenario("takeover after a move", _target_of_another_tool, _late_takeover, 1),

@@ -5,6 +5,7 @@ All stages share the images' digests, so what is left at the end can be compared
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -24,12 +25,14 @@ WEB, SIDE = "web", "side"
 FIRST, SECOND, THIRD, BAD = "first", "second", "third", "bad"
 VARIABLE = "DIGEST"
 FOREIGN_PREFIX = "other.example"
-PATIENCE = 60.0  # seconds for anything, a refused write's back-off of 10 s included
+PATIENCE = 120.0  # seconds for anything, the back-off of a write that is refused twice included
 _PAUSE = 0.2  # a dozen stages wait at once
 _RARELY = "24h"
 _requests = itertools.count(1)
 # Moments and serials differ from run to run, and say nothing of where things ended.
 _FLEETING = {"serial", "askedTime", "lastRefreshTime", "deadlineSeen"}
+
+_WHY = re.compile(r"did not become healthy \([^)]*\)")
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,14 @@ class Stage:
             f"{label} of {image} is asked",
         )
 
+    def wait_told(self, label: str, image: str = WEB) -> None:
+        """Wait until status, too, has heard of the ask."""
+        digest = self.images.digests[image][label]
+        self.wait_for(
+            lambda: entry(self.namespace.policy(self.name), image).get("asked") == digest,
+            f"{label} of {image} is told",
+        )
+
     def wait_carried(self, label: str) -> None:
         """Wait until the variable of WEB's container has the digest."""
         digest = self.images.digests[WEB][label]
@@ -187,7 +198,9 @@ class Stage:
         return int(annotations["deployment.kubernetes.io/revision"])
 
     def snapshot(self) -> Manifest:
-        """Where things stand, without moments and serials, and in words that all stages share."""
+        """Where things stand, in words that all stages share: without moments and serials, and
+        without what a process that is killed can't hand on, why a rollout has failed.
+        """
         target = self.namespace.deployment(self.name)
         template = target["spec"]["template"]
         status = self.namespace.policy(self.name).get("status", {})
@@ -205,7 +218,7 @@ class Stage:
                 },
             },
             "conditions": [
-                {key: each[key] for key in ("type", "status", "reason", "message")}
+                {key: _lasting(each)[key] for key in ("type", "status", "reason", "message")}
                 for each in status.get("conditions", [])
             ],
             "images": [_lasting(each) for each in status.get("images", [])],
@@ -243,6 +256,8 @@ def _lasting(found: Manifest) -> Manifest:
     kept = {key: value for key, value in found.items() if key not in _FLEETING}
     if "setBackTimes" in kept:
         kept["setBackTimes"] = len(kept["setBackTimes"])
+    if "message" in kept:
+        kept["message"] = _WHY.sub("did not become healthy", kept["message"])
     return kept
 
 
