@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from proof.faults.kinds import Kind
 from proof.faults.prove import Report, Verdict
 
-_WRITE = 56  # characters
-
 
 def table(report: Report, kinds: Sequence[Kind]) -> str:
     """One scenario's."""
     scenario = report.scenario
     lines = [f"{scenario.name}: {len(report.points)} writes, {scenario.rollouts} rollouts"]
-    lines += [f"  {'':{_WRITE}}  " + "  ".join(map(str, kinds))]
+    width = max((len(f"{each}") for each in report.points), default=0)
+    lines += [f"     {'':{width}}  " + "  ".join(map(str, kinds))]
     for number, point in enumerate(report.points, 1):
         cells = [
             f"{report.verdicts.get((point, kind), Verdict.NO_CASE):<{len(kind)}}" for kind in kinds
         ]
-        lines.append(f"  {f'{number} {point}':{_WRITE}}  " + "  ".join(cells).rstrip())
+        lines.append(f"  {number:2} {f'{point}':{width}}  " + "  ".join(cells).rstrip())
     lines += [f"  ! {problem}" for problem in report.problems]
     return "\n".join(lines)
 
