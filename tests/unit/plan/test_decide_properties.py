@@ -18,7 +18,16 @@ from imagerefresh.plan.memory import parse_state
 from imagerefresh.plan.steps import Step
 from imagerefresh.plan.template import carries, read
 from imagerefresh.plan.view import ImageView, View
-from unit.plan.builders import GROUP, HEALTHY, LATE, PROGRESSING, an_own, patched
+from unit.plan.builders import (
+    GROUP,
+    HEALTHY,
+    IDLE,
+    LATE,
+    PROGRESSING,
+    WAITING,
+    an_own,
+    patched,
+)
 from unit.plan.worlds import make_view, views
 
 UNSEEN = Health(Verdict.PROGRESSING, UNOBSERVED)
@@ -203,6 +212,7 @@ class World:
 
     view: View
     outcome: Health
+    stalled_for: timedelta = timedelta(0)
     rollouts: int = 0
 
     def turn(self) -> Plan:
@@ -221,7 +231,7 @@ class World:
             view,
             target=target,
             health=health,
-            stalled_for=timedelta(0),
+            stalled_for=self.stalled_for,
             images=tuple(
                 an_own(
                     own.image,
@@ -243,12 +253,16 @@ class World:
 
 
 @settings(max_examples=80)
-@given(views(), st.sampled_from([PROGRESSING, LATE, HEALTHY]))
-def test_a_quiet_world_comes_to_rest(view: View, health: Health) -> None:
+@given(
+    views(),
+    st.sampled_from([PROGRESSING, LATE, HEALTHY, IDLE, WAITING]),
+    st.sampled_from([timedelta(0), timedelta(minutes=11)]),
+)
+def test_a_quiet_world_comes_to_rest(view: View, health: Health, stalled_for: timedelta) -> None:
     """B13, B21, B27: whether rollouts end well, ill or not at all, each image is asked at most once
     more than a person requests, and then nothing is written any more.
     """
-    world = World(view, health)
+    world = World(view, health, stalled_for)
     asks: Counter[str] = Counter()
     for _ in range(12):
         outcomes = world.turn().outcomes
