@@ -1,7 +1,9 @@
 """The steps of `objects`: all changes of all kinds, each by itself. Their order never changes."""
 
 import itertools
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -13,9 +15,16 @@ from proof.subject import POLICY, Subject, new_policy
 from proof.workload_changes import workload_changes
 from proof.workload_edits import ALL_KINDS, WorkloadChange
 from schema_documents import STATUS
+from testbed.api import ApiError
 
 EXAMPLE: Final = "example"
 """Name of the policy whose fields are gone through; its images must be published."""
+SEED: Final = 5
+WALKS: Final = 10
+"""Of each kind of target."""
+WALK_LENGTH: Final = 5
+_REFUSED: Final = ("spec: wrong type", "spec: bad by its rule", "status: wrong type")
+"""Almost all of these are refused, so a walk gets nowhere by them."""
 Change: TypeAlias = Callable[[Subject], None]
 
 
@@ -32,6 +41,12 @@ class Step:
 
 def steps(registry: str) -> Iterator[Step]:
     """All steps, for policies that follow images in `registry` ("host:port")."""
+    single = list(_single_steps(registry))
+    yield from single
+    yield from _walks(single)
+
+
+def _single_steps(registry: str) -> Iterator[Step]:
     yield from _spec_steps(registry)
     yield from _status_steps()
     yield from _request_steps()
@@ -40,6 +55,28 @@ def steps(registry: str) -> Iterator[Step]:
         for change in itertools.chain(workload_changes(), annotation_changes()):
             if kind in change.of:
                 yield _target_step(change, kind)
+
+
+def _walks(single: Sequence[Step]) -> Iterator[Step]:
+    """Several changes, one upon the other."""
+    dice = random.Random(SEED)
+    for kind in ALL_KINDS:
+        own = [step for step in single if step.of == kind and step.kind not in _REFUSED]
+        for _ in range(WALKS):
+            chosen = dice.sample(own, WALK_LENGTH)
+            name = ", then ".join(f"{step.kind}: {step.name}" for step in chosen)
+            yield Step("several at once", name, kind, _walk(chosen))
+
+
+def _walk(chosen: Sequence[Step]) -> Change:
+    def make(subject: Subject) -> None:
+        for step in chosen:
+            # What a change needs may be gone by an earlier one.
+            with suppress(ApiError, LookupError, StopIteration):
+                step.change(subject)
+            subject.settle()
+
+    return make
 
 
 def _spec_steps(registry: str) -> Iterator[Step]:
@@ -97,8 +134,7 @@ def _life_steps(kind: str) -> Iterator[Step]:
 
 
 def _delete_target(subject: Subject) -> None:
-    subject.namespace.delete(subject.kind, subject.name)
-    subject.wait_gone(subject.kind)
+    subject.delete_target()
     subject.request()
 
 
@@ -110,8 +146,7 @@ def _keep_target(subject: Subject) -> None:
 
 
 def _make_target_anew(subject: Subject) -> None:
-    subject.namespace.delete(subject.kind, subject.name)
-    subject.wait_gone(subject.kind)
+    subject.delete_target()
     subject.create_target()
 
 
@@ -122,8 +157,7 @@ def _make_policy_anew(subject: Subject) -> None:
 
 def _make_anew(subject: Subject) -> None:
     subject.namespace.delete(POLICY, subject.name)
-    subject.namespace.delete(subject.kind, subject.name)
-    subject.wait_gone(subject.kind)
+    subject.delete_target()
     subject.create_policy()
     subject.create_target()
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from proof.object_steps import EXAMPLE, Step, steps
+from proof.object_steps import EXAMPLE, SEED, Step, steps
 from proof.subject import IMAGES, TAG, Subject
 from proof.verdict import Outcome, Settled
 from proof.world import complaints, world
@@ -28,11 +28,10 @@ from testbed.operator_process import OperatorProcess
 from testbed.registry import Registry
 from testbed.ruleless import no_rules
 
-SUBJECTS: Final = {"Deployment": 6, "StatefulSet": 2, "DaemonSet": 2}
+SUBJECTS: Final = {"Deployment": 9, "StatefulSet": 2, "DaemonSet": 2}
 """How many subjects of each kind are changed at the same time."""
 STORED: Final = {"Deployment": 8}
 """The same, while the schema has no rules."""
-SEED: Final = 5
 
 
 @dataclass(frozen=True)

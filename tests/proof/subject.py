@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any, Final
 
@@ -135,25 +136,44 @@ class Subject:
 
     def change_target(self, changed: Manifest) -> None:
         """Replace the target by a changed copy, and ask for a run."""
-        changed = deepcopy(changed)
-        for key in ("resourceVersion", "managedFields", "uid"):
-            changed["metadata"].pop(key, None)
-        where = path(RESOURCES[self.kind], self.namespace.name, self.name)
-        self.namespace.control_plane.api.request("PUT", where, changed)
+        self._replace_target(changed)
         self.request()
 
     def create_target(self) -> None:
-        """As it was made at first."""
+        """As it was made at first, and ask for a run."""
         self.namespace.create(self._new_target())
         self.request()
+
+    def delete_target(self) -> None:
+        """Delete it, and wait until it is gone."""
+        self.namespace.delete(self.kind, self.name)
+        self._let_go()
 
     def create_policy(self) -> None:
         """As it was made at first."""
         self.namespace.create(new_policy(self.name, self.kind, self.registry.address))
 
-    def wait_gone(self, kind: str) -> None:
-        """Wait for the end of a deletion."""
-        eventually(lambda: self.namespace.find(kind, self.name) is None, describe=f"no {kind}")
+    def _replace_target(self, changed: Manifest) -> None:
+        changed = deepcopy(changed)
+        for key in ("resourceVersion", "managedFields", "uid"):
+            changed["metadata"].pop(key, None)
+        where = path(RESOURCES[self.kind], self.namespace.name, self.name)
+        self.namespace.control_plane.api.request("PUT", where, changed)
+        # Else the operator would meet a target that nobody has seen yet, and come again later.
+        eventually(self._is_observed, describe="the controller has seen the change")
+
+    def _let_go(self) -> None:
+        """Wait for the end of a deletion, and let no finalizer hold it up."""
+        with suppress(ApiError):  # it may be gone
+            self.namespace.patch(self.kind, self.name, {"metadata": {"finalizers": None}})
+        eventually(lambda: self.namespace.find(self.kind, self.name) is None, describe="it is gone")
+
+    def _is_observed(self) -> bool:
+        found = self.target()
+        observed: int = found.get("status", {}).get("observedGeneration", 0)
+        return (
+            observed >= found["metadata"]["generation"] or "deletionTimestamp" in found["metadata"]
+        )
 
     def _wanted(self) -> object:
         target = self.namespace.find(self.kind, self.name)
@@ -166,15 +186,13 @@ class Subject:
 
     def _restore_target(self) -> None:
         present = self.namespace.find(self.kind, self.name)
-        if present and present["metadata"].get("finalizers"):
-            self.namespace.patch(self.kind, self.name, {"metadata": {"finalizers": None}})
         if present and "deletionTimestamp" in present["metadata"]:
-            self.wait_gone(self.kind)
+            self._let_go()
             present = None
         if present is None:
             self.namespace.create(self._new_target())
         elif _wanted_of(present) != _wanted_of(self._good_target):
-            self.change_target(self._good_target)
+            self._replace_target(self._good_target)
 
     def _new_target(self) -> Manifest:
         images = {name: f"{self.registry.address}/{self.name}/{name}:{TAG}" for name in IMAGES}
