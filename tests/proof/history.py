@@ -64,7 +64,9 @@ class Deeds:
     moves: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
     """By repository: the digests that its tag came to serve."""
     disturbances: dict[str, list[float]] = field(default_factory=dict)
-    """By target: edits after which a digest may rightly be asked again."""
+    """By target: edits that may cost a rollout of what was asked before."""
+    retries: dict[str, list[float]] = field(default_factory=dict)
+    """By target: requests to ask once more."""
 
     def serves(self, repository: str) -> str:
         """The digest that the tag serves now."""
@@ -85,8 +87,13 @@ class Deeds:
         return max((end for (_, each), (end, _) in pairwise(moves) if each == digest), default=0.0)
 
     def disturbed(self, target: str, since: float, until: float) -> int:
-        """How many edits there were within a time."""
-        return sum(since <= at <= until for at in self.disturbances.get(target, []))
+        """How many edits and retries there were within a time."""
+        edits = self.disturbances.get(target, [])
+        return sum(since <= at <= until for at in edits) + self.retried(target, since, until)
+
+    def retried(self, target: str, since: float, until: float) -> int:
+        """How many retries were asked for within a time."""
+        return sum(since <= at <= until for at in self.retries.get(target, []))
 
 
 def asks(looks: Sequence[Look], image: str) -> list[Ask]:
@@ -141,7 +148,33 @@ def find_unproven(
             yield f"{digest} was recorded, but its tag had moved away before"
 
 
-def find_repeated(
+@dataclass(frozen=True)
+class Repetition:
+    """How often a digest was asked, and how often that was called for."""
+
+    digest: str
+    asked: int
+    called_for: int
+    """By moves of its tag, moves of a neighbour, which end a hold, too (B21), and retries."""
+    edits: int
+    """In the same time: one may cost a rollout, if nobody remembers what was asked (B22)."""
+
+    @property
+    def is_excused(self) -> bool:
+        """More often than it was called for, and an edit may be the reason."""
+        return self.called_for < self.asked <= self.called_for + self.edits
+
+    @property
+    def is_wrong(self) -> bool:
+        """More often than there is a reason for."""
+        return self.asked > self.called_for + self.edits
+
+    def __str__(self) -> str:
+        times = f"{self.asked} times for {self.called_for} moves and {self.edits} edits"
+        return f"{self.digest} was asked {times}"
+
+
+def repetitions(
     looks: Sequence[Look],
     image: str,
     repository: str,
@@ -149,26 +182,31 @@ def find_repeated(
     deeds: Deeds,
     *,
     neighbours: Sequence[str] = (),
-) -> Iterator[str]:
-    """Digests that were asked more often than there were moves and edits that call for it (B13).
+) -> Iterator[Repetition]:
+    """Of each digest that was asked, but for returns to what is proven (B13).
 
-    A move of a neighbour, the repository of another image of the policy, ends a hold, too (B21).
+    Neighbours are the repositories of the other images of the policy.
     """
-    own = asks(looks, image)
+    own = [ask for ask in asks(looks, image) if not ask.is_return]
     for digest in dict.fromkeys(ask.stamp.digest for ask in own):
-        times = [ask.at for ask in own if ask.stamp.digest == digest and not ask.is_return]
-        if not times:
-            continue
-        moves = deeds.moves_to(repository, digest, times[-1])
-        moves += sum(deeds.moves_within(each, times[0], times[-1]) for each in neighbours)
-        edits = deeds.disturbed(target, times[0], times[-1])
-        if len(times) > moves + edits:
-            yield f"{digest} was asked {len(times)} times for {moves} moves and {edits} edits"
-    for first, second in pairwise(own):
-        if first.is_return and second.is_return:
-            edits = deeds.disturbed(target, first.at - LAG, second.at)
-            if not edits and first.stamp.digest == second.stamp.digest:
-                yield f"{second.stamp.digest} was gone back to twice without an edit in between"
+        times = [ask.at for ask in own if ask.stamp.digest == digest]
+        first, last = times[0], times[-1]
+        retries = deeds.retried(target, first, last)
+        called_for = deeds.moves_to(repository, digest, last) + retries
+        called_for += sum(deeds.moves_within(each, first, last) for each in neighbours)
+        edits = deeds.disturbed(target, first, last) - retries
+        yield Repetition(digest, len(times), called_for, edits)
+
+
+def find_returned_twice(
+    looks: Sequence[Look], image: str, target: str, deeds: Deeds
+) -> Iterator[str]:
+    """Digests that the target was taken back to twice, without an edit in between (B17, B21)."""
+    for first, second in pairwise(asks(looks, image)):
+        is_again = first.is_return and second.is_return
+        is_same = first.stamp.digest == second.stamp.digest
+        if is_again and is_same and not deeds.disturbed(target, first.at - LAG, second.at):
+            yield f"{second.stamp.digest} was gone back to twice without an edit in between"
 
 
 def _runs(mark: Mark, digest: str, stamp: Stamp | None) -> bool:

@@ -6,7 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from proof.crowd import Followed, Member
-from proof.history import Deeds, Look, asks, find_repeated, find_unproven, records
+from proof.history import (
+    Deeds,
+    Look,
+    Repetition,
+    asks,
+    find_returned_twice,
+    find_unproven,
+    records,
+    repetitions,
+)
 from testbed.api import Manifest
 
 
@@ -36,28 +45,25 @@ class Observer:
         for (kind, name, _), looks in self._looks.items():
             member = self._members[kind, name]
             for image in member.images:
-                unproven, repeated = _find_wrong(looks, member, image, deeds)
+                unproven = list(find_unproven(looks, image.name, image.repository, deeds))
+                asked = _repetitions(looks, member, image, deeds)
+                repeated = [str(each) for each in asked if each.is_wrong]
+                repeated += find_returned_twice(looks, image.name, name, deeds)
                 found = (*unproven, *repeated)
                 problems += [f"{name}, {image.name}: {problem}" for problem in found]
                 counts["unproven"] += len(unproven)
                 counts["repeated"] += len(repeated)
+                counts["asked again after an edit"] += sum(each.is_excused for each in asked)
                 counts.update(_count(looks, image.name))
         return problems, counts
 
 
-def _find_wrong(
+def _repetitions(
     looks: Sequence[Look], member: Member, image: Followed, deeds: Deeds
-) -> tuple[list[str], list[str]]:
-    unproven = find_unproven(looks, image.name, image.repository, deeds)
-    repeated = find_repeated(
-        looks,
-        image.name,
-        image.repository,
-        member.name,
-        deeds,
-        neighbours=[each.repository for each in member.images if each != image],
-    )
-    return list(unproven), list(repeated)
+) -> list[Repetition]:
+    neighbours = [each.repository for each in member.images if each != image]
+    place = (looks, image.name, image.repository, member.name, deeds)
+    return list(repetitions(*place, neighbours=neighbours))
 
 
 def _count(looks: Sequence[Look], image: str) -> Counter[str]:

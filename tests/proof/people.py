@@ -110,7 +110,7 @@ class Person:
 
     def retry(self, member: Member) -> None:
         """Let a failed digest be tried again."""
-        self._note(member)
+        self._deeds.retries.setdefault(member.name, []).append(time.monotonic())
         self._namespace.annotate(POLICY, member.name, **{RETRY_AT: f"{time.monotonic()}"})
 
     def request(self, member: Member) -> None:

@@ -44,6 +44,7 @@ SUSPENSION: Final = 25.0
 """Seconds, on average."""
 COUNTED: Final = (
     "asked",
+    "asked again after an edit",
     "recorded",
     "failed or rejected",
     "set back or rolled back",

@@ -2,7 +2,17 @@
 
 from collections.abc import Sequence
 
-from proof.history import Deeds, Look, Mark, Stamp, asks, find_repeated, find_unproven, records
+from proof.history import (
+    Deeds,
+    Look,
+    Mark,
+    Stamp,
+    asks,
+    find_returned_twice,
+    find_unproven,
+    records,
+    repetitions,
+)
 
 OLD, NEW, NEXT, BROKEN = "sha256:01", "sha256:02", "sha256:03", "sha256:bad4"
 
@@ -31,7 +41,9 @@ def unproven(looks: Sequence[Look], done: Deeds) -> list[str]:
 
 
 def repeated(looks: Sequence[Look], done: Deeds, *, neighbours: Sequence[str] = ()) -> list[str]:
-    return list(find_repeated(looks, "web", "example/web", "web", done, neighbours=neighbours))
+    asked = repetitions(looks, "web", "example/web", "web", done, neighbours=neighbours)
+    wrong = [str(each) for each in asked if each.is_wrong]
+    return [*wrong, *find_returned_twice(looks, "web", "web", done)]
 
 
 REFRESH = [
@@ -103,7 +115,19 @@ def test_an_ask_without_a_cause_is_found() -> None:
     again = [*REFRESH[:3], look(12, stamp=(3, NEW), record=OLD)]
     assert repeated(again, deeds(*MOVES)) == [f"{NEW} was asked 2 times for 1 moves and 0 edits"]
     assert repeated(again, deeds(*MOVES, edits=[11.5])) == []
+    retried = deeds(*MOVES)
+    retried.retries["web"] = [11.5]
+    assert repeated(again, retried) == []
     assert repeated(again, deeds(*MOVES, (11.0, OLD), (11.5, NEW))) == []
+
+
+def test_an_ask_that_an_edit_may_have_cost_is_counted_apart() -> None:
+    """B22."""
+    again = [*REFRESH[:3], look(12, stamp=(3, NEW), record=OLD)]
+    asked = repetitions(again, "web", "example/web", "web", deeds(*MOVES, edits=[11.5]))
+    assert [each.is_excused for each in asked] == [True]
+    once = repetitions(REFRESH, "web", "example/web", "web", deeds(*MOVES, edits=[11.5]))
+    assert [each.is_excused for each in once] == [False]
 
 
 def test_an_ask_after_a_move_of_a_neighbour_is_right() -> None:
