@@ -29,7 +29,7 @@ from testbed.workloads import RESOURCES
 KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet")
 SEED: Final = 11
 PATIENCE: Final = 300.0
-"""Seconds until all must be settled at the begin and at the end."""
+"""Seconds until all must be settled, at the begin and at the end."""
 PACE: Final = 0.01
 MOST_PATIENT: Final = 2.0
 """Deeds a second and policy, but one in so many seconds at least."""
@@ -63,6 +63,7 @@ class Soak:
 
     world: World
     members: list[Member]
+    patience: float = PATIENCE
     dice: random.Random = field(default_factory=lambda: random.Random(SEED))
     deeds: Deeds = field(default_factory=Deeds)
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COUNTED, 0)))
@@ -205,7 +206,7 @@ class Soak:
             ]
 
         try:
-            wait_until(lambda: not unsettled(), timeout=PATIENCE, pause=1)
+            wait_until(lambda: not unsettled(), timeout=self.patience, pause=1)
         except TimeoutError:
             lost = unsettled()
             self.counts["lost"] += len(lost)
