@@ -28,6 +28,7 @@ def test_no_update_is_lost_repeated_or_unproven(
     try:
         assert soak.run(SECONDS) == []
         assert soak.counts["recorded"] > len(soak.members)
+        assert soak.counts["kills"] > 0
     finally:
         world.stop()
         world.namespace.abandon()

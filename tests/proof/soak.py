@@ -81,9 +81,9 @@ class Soak:
                 watches.enter_context(self._watch(kind))
             self._populate()
             self.operator = self.world.start_operator()
-            self._wait_settled("at the begin")
+            wrong = self._wait_settled("at the begin")
             self._storm(seconds)
-            wrong = self._wait_settled("in the end")
+            wrong += self._wait_settled("in the end")
             self._heal()
             wrong += self._wait_settled("after all was healed", is_healed=True)
         problems, counts = self.observer.judge(self.deeds)
@@ -121,21 +121,23 @@ class Soak:
             list(writers.map(create, self.members))
 
     def _storm(self, seconds: float) -> None:
-        """Deeds at random moments; failures and kills at random times."""
+        """Deeds at random moments; failures and kills at random times, in a short storm too."""
         end = time.monotonic() + seconds
-        next_kill, next_outage = self._soon(KILL_EVERY), self._soon(OUTAGE_EVERY)
+        kill_every, outage_every = min(KILL_EVERY, seconds / 2), min(OUTAGE_EVERY, seconds / 2)
+        next_kill, next_outage = self._soon(kill_every), self._soon(outage_every)
         heal_at = float("inf")
         pause = threading.Event()
         while (now := time.monotonic()) < end:
             if now >= next_kill:
                 self._kill()
-                next_kill = self._soon(KILL_EVERY)
+                next_kill = self._soon(kill_every)
             if now >= heal_at:
                 self.world.registry.front.heal()
                 heal_at = float("inf")
             if now >= next_outage:
                 self._fail()
-                heal_at, next_outage = self._soon(OUTAGE), self._soon(OUTAGE_EVERY)
+                heal_at = self._soon(min(OUTAGE, outage_every))
+                next_outage = self._soon(outage_every)
             self.person.resume(older_than=SUSPENSION)
             self._do_something()
             pause.wait(self.dice.expovariate(max(PACE * len(self.members), 1 / MOST_PATIENT)))
@@ -179,6 +181,7 @@ class Soak:
 
     def _wait_settled(self, when: str, *, is_healed: bool = False) -> list[str]:
         """Quiet: no more failures, and time; what is then not as it should be."""
+        print(f"waiting until all are settled {when}", file=sys.stderr)
         self.world.registry.front.heal()
         self.person.resume()
         self.operator.wait_ready()
