@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proof.crowd import crowd
-from proof.soak import Soak
+from proof.soak import COMPONENTS, Soak
 from proof.world import World
 from testbed.controlplane import ControlPlane
 from testbed.registry import Registry
@@ -23,7 +23,7 @@ PATIENCE = 50.0
 def test_no_update_is_lost_repeated_or_unproven(
     control_plane: ControlPlane, registry: Registry, tmp_path: Path
 ) -> None:
-    world = World(control_plane, registry, tmp_path)
+    world = World(control_plane, registry, tmp_path, COMPONENTS)
     soak = Soak(world, crowd(8, deadline=DEADLINE), PATIENCE)
     try:
         assert soak.run(SECONDS) == []

@@ -28,6 +28,8 @@ from testbed.workloads import RESOURCES
 
 KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet")
 SEED: Final = 11
+COMPONENTS: Final = ("pod-evidence",)
+"""Of deploy/: the operator may look into pods."""
 PATIENCE: Final = 300.0
 """Seconds until all must be settled, at the begin and at the end."""
 PACE: Final = 0.01
@@ -224,7 +226,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--policies", type=int, default=100)
     options = parser.parse_args(arguments)
     began = time.monotonic()
-    with world() as it:
+    with world(*COMPONENTS) as it:
         soak = Soak(it, crowd(options.policies))
         wrong = soak.run(options.minutes * 60)
     print(soak.summary(time.monotonic() - began))

@@ -15,12 +15,22 @@ from testbed.registry import Registry
 class World:
     """A namespace, a registry and an operator, each of its own."""
 
-    def __init__(self, control_plane: ControlPlane, registry: Registry, folder: Path) -> None:
-        """Install what the operator needs; it is started by `start_operator`."""
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        registry: Registry,
+        folder: Path,
+        components: tuple[str, ...] = (),
+    ) -> None:
+        """Install what the operator needs, with these components of deploy/; it is started by
+        `start_operator`.
+        """
         self.namespace = Namespace(control_plane)
         self.registry = registry
         self._folder = folder
-        self._account = install_operator_part(control_plane, self.namespace.name)
+        self._account = install_operator_part(
+            control_plane, self.namespace.name, components=components
+        )
         self._operators = ExitStack()
         self.logs: list[Path] = []
 
@@ -41,7 +51,7 @@ class World:
 
 
 @contextmanager
-def world() -> Iterator[World]:
+def world(*components: str) -> Iterator[World]:
     """Bring it up in a folder of its own, and take it down."""
     with (
         tempfile.TemporaryDirectory(prefix="imagerefresh-proof-") as name,
@@ -49,7 +59,7 @@ def world() -> Iterator[World]:
         Registry(folder) as registry,
     ):
         install_cluster_part(control_plane)
-        found = World(control_plane, registry, folder)
+        found = World(control_plane, registry, folder, components)
         try:
             yield found
         finally:
