@@ -36,11 +36,15 @@ class Followed:
 
 @dataclass(frozen=True)
 class Member:
-    """A policy and its target, both of one name."""
+    """A target and its policy, or several with an image each. The first policy has the target's
+    name.
+    """
 
     name: str
     kind: str
     images: tuple[Followed, ...]
+    is_shared: bool
+    """Each image has a policy of its own."""
     interval: int
     """Seconds."""
     replicas: int
@@ -50,18 +54,26 @@ class Member:
     have half a minute.
     """
 
-    def policy(self, registry: str) -> Manifest:
-        """The policy, to be created."""
-        images = [self._image(each, registry) for each in self.images]
-        rollout = {"timeout": "30s", "onFailure": self.on_failure}
-        return policy(
-            self.name,
-            self.name,
-            images,
-            kind=self.kind,
-            interval=f"{self.interval}s",
-            rollout=rollout,
-        )
+    @property
+    def policy_names(self) -> list[str]:
+        """The names of its policies."""
+        others = self.images[1:] if self.is_shared else ()
+        return [self.name, *(f"{self.name}-{each.name}" for each in others)]
+
+    def policies(self, registry: str) -> list[Manifest]:
+        """Its policies, to be created."""
+        shares = [[each] for each in self.images] if self.is_shared else [self.images]
+        return [
+            policy(
+                name,
+                self.name,
+                [self._image(each, registry) for each in share],
+                kind=self.kind,
+                interval=f"{self.interval}s",
+                rollout={"timeout": "30s", "onFailure": self.on_failure},
+            )
+            for name, share in zip(self.policy_names, shares, strict=True)
+        ]
 
     def target(self, registry: str) -> Manifest:
         """The target, to be created."""
@@ -93,8 +105,12 @@ class Member:
 
 
 def crowd(count: int, *, deadline: int = 20) -> list[Member]:
-    """So many members, always the same."""
-    return [_member(number, deadline) for number in range(count)]
+    """Members with so many policies in all, always the same."""
+    members: list[Member] = []
+    while count > 0:
+        members.append(_member(len(members), deadline))
+        count -= len(members[-1].policy_names)
+    return members
 
 
 def _member(number: int, deadline: int) -> Member:
@@ -103,6 +119,7 @@ def _member(number: int, deadline: int) -> Member:
         name=f"soak-{number}",
         kind=kind,
         images=tuple(_images(number)),
+        is_shared=number % 8 == 4,
         interval=10 + number % 11,
         replicas=3 if number % 5 == 0 else 1,
         on_failure="Rollback" if number % 2 else "Hold",

@@ -72,6 +72,11 @@ class Deeds:
         """The digest that the tag serves now."""
         return self.moves[repository][-1][1]
 
+    def served_bad(self, repository: str, since: float) -> bool:
+        """Whether the tag serves what can't run, or has since a moment."""
+        moves = [*self.moves.get(repository, []), (float("inf"), "")]
+        return any(each.startswith(BAD) and end >= since for (_, each), (end, _) in pairwise(moves))
+
     def moves_to(self, repository: str, digest: str, until: float) -> int:
         """How often the tag has moved to a digest."""
         moves = self.moves.get(repository, [])

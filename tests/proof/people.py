@@ -111,11 +111,13 @@ class Person:
     def retry(self, member: Member) -> None:
         """Let a failed digest be tried again."""
         self._deeds.retries.setdefault(member.name, []).append(time.monotonic())
-        self._namespace.annotate(POLICY, member.name, **{RETRY_AT: f"{time.monotonic()}"})
+        for name in member.policy_names:
+            self._namespace.annotate(POLICY, name, **{RETRY_AT: f"{time.monotonic()}"})
 
     def request(self, member: Member) -> None:
         """A look out of turn."""
-        self._namespace.annotate(POLICY, member.name, **{REQUESTED_AT: f"{time.monotonic()}"})
+        for name in member.policy_names:
+            self._namespace.annotate(POLICY, name, **{REQUESTED_AT: f"{time.monotonic()}"})
 
     def suspend(self, member: Member) -> None:
         """For a while; see `resume`."""
@@ -130,11 +132,13 @@ class Person:
             self._namespace.patch(POLICY, name, {"spec": {"suspend": False}})
 
     def make_policy_anew(self, member: Member) -> None:
-        """Delete and create it."""
+        """Delete and create it, or them."""
         self._note(member)
-        self._namespace.delete(POLICY, member.name)
-        self.suspended.pop(member.name, None)
-        self._namespace.create(member.policy(self._registry.address))
+        for policy in member.policies(self._registry.address):
+            name = policy["metadata"]["name"]
+            self._namespace.delete(POLICY, name)
+            self.suspended.pop(name, None)
+            self._namespace.create(policy)
 
     def make_target_anew(self, member: Member) -> None:
         """Delete and create it.

@@ -97,7 +97,7 @@ class Soak:
         """What was done and what came of it, in numbers."""
         moves = sum(map(len, self.deeds.moves.values()))
         counts = {
-            "policies": len(self.members),
+            "policies": sum(len(each.policy_names) for each in self.members),
             "images": sum(len(each.images) for each in self.members),
             "moves of tags": moves,
             **self.counts,
@@ -117,7 +117,8 @@ class Soak:
 
         def create(member: Member) -> None:
             namespace.create(member.target(registry))
-            namespace.create(member.policy(registry))
+            for policy in member.policies(registry):
+                namespace.create(policy)
 
         with ThreadPoolExecutor(_WRITERS) as writers:
             list(writers.map(create, self.members))
@@ -203,7 +204,7 @@ class Soak:
                 for member in self.members
                 for problem in find_unsettled(
                     member,
-                    policies[member.name],
+                    [policies[name] for name in member.policy_names],
                     targets[member.kind, member.name],
                     self.deeds,
                     is_healed=is_healed,

@@ -1,11 +1,11 @@
 """Whether a policy of a soak is where it must be once all is quiet: no update is lost. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from imagerefresh.api.names import GROUP, record_annotation
 from proof.crowd import Followed, Member
-from proof.history import BAD, Deeds
+from proof.history import Deeds
 from testbed.api import Manifest
 from testbed.workloads import condition, rolled_out
 
@@ -14,22 +14,32 @@ _FIGHT: Final = 3
 
 
 def find_unsettled(
-    member: Member, policy: Manifest, target: Manifest, deeds: Deeds, *, is_healed: bool
+    member: Member,
+    policies: Sequence[Manifest],
+    target: Manifest,
+    deeds: Deeds,
+    *,
+    is_healed: bool,
 ) -> Iterator[str]:
     """What is not as it must be.
 
     Recorded is what the tag serves, or that has failed: because no pod can run it, or somebody took
     it back. With `is_healed` only the first will do.
     """
-    entries = {each["name"]: each for each in policy.get("status", {}).get("images", [])}
+    entries = {
+        each["name"]: each
+        for policy in policies
+        for each in policy.get("status", {}).get("images", [])
+    }
     for image in member.images:
         if problem := _problem(member, image, entries.get(image.name, {}), target, deeds):
             yield f"{member.name}, {image.name}: {problem}"
         elif is_healed and entries[image.name]["state"] != "Current":
             yield f"{member.name}, {image.name}: is not healed: {entries[image.name]}"
-    ready = condition(policy, "Ready") or {}
-    if is_healed and (ready.get("status") != "True" or not rolled_out(target)):
-        yield f"{member.name}: not Ready: {ready.get('reason')}: {ready.get('message')}"
+    for policy in policies if is_healed else ():
+        ready = condition(policy, "Ready") or {}
+        if ready.get("status") != "True" or not rolled_out(target):
+            yield f"{member.name}: not Ready: {ready.get('reason')}: {ready.get('message')}"
 
 
 def _problem(
@@ -44,8 +54,10 @@ def _problem(
             wrong = {entry.get("recorded"), recorded} != {served}
             return f"serves {served}, but has {recorded} and says {entry}" if wrong else ""
         case "Held" if entry.get("failed") == served:
-            # One pod, one fate: what another image asked fails all.
-            is_bad = any(deeds.serves(each.repository).startswith(BAD) for each in member.images)
+            # One pod, one fate: what another image asked fails all. Its next move ends the hold
+            # of its own policy's images only.
+            since = moved if member.is_shared else float("inf")
+            is_bad = any(deeds.served_bad(each.repository, since) for each in member.images)
             is_due = is_bad or deeds.disturbed(member.name, moved, float("inf"))
             return "" if is_due else f"held without a reason: {entry}"
         case "Blocked" if entry.get("reason") == "Contested" and edits >= _FIGHT:

@@ -37,7 +37,7 @@ def problems(
     healed: bool = False,
 ) -> list[str]:
     deeds = Deeds({IMAGE.repository: [(1.0, OLD), (2.0, served)]}, {MEMBER.name: list(edits)})
-    return list(find_unsettled(MEMBER, found, target(recorded), deeds, is_healed=healed))
+    return list(find_unsettled(MEMBER, [found], target(recorded), deeds, is_healed=healed))
 
 
 def test_what_is_served_is_recorded() -> None:
@@ -54,6 +54,28 @@ def test_what_cannot_run_is_held() -> None:
 def test_what_somebody_took_back_is_held() -> None:
     held = policy(state="Held", failed=GOOD, recorded=OLD)
     assert problems(GOOD, held, OLD, edits=(3.0,)) == []
+
+
+@pytest.mark.parametrize(("number", "is_found"), [(8, 1), (4, 0)])
+def test_a_neighbour_that_could_not_run_excuses_its_own_policy_while_it_serves(
+    number: int, is_found: int
+) -> None:
+    """B21: with a policy of its own it ends no hold of others when it moves on."""
+    member = crowd(20)[number]
+    first, second = member.images
+    moves = {
+        first.repository: [(1.0, OLD), (2.0, GOOD)],
+        second.repository: [(1.5, BAD), (3.0, OLD)],
+    }
+    held = {"state": "Held", "failed": GOOD, "recorded": OLD}
+    current = {"name": second.name, "state": "Current", "recorded": OLD}
+    found = policy(**held)
+    found["status"]["images"] = [{"name": first.name, **held}, current]
+    records = {record_annotation("imagerefresh.dev", each.name): OLD for each in member.images}
+    on_target = target(OLD)
+    on_target["metadata"]["annotations"] = records
+    wrong = list(find_unsettled(member, [found], on_target, Deeds(moves), is_healed=False))
+    assert len(wrong) == is_found
 
 
 @pytest.mark.parametrize(
