@@ -28,10 +28,14 @@ Ruled = Callable[[str], Awaitable[RegistryClient]]
 
 
 class Names(AbstractResolver):
-    """Resolves what a test says, and remembers what it was asked."""
+    """Resolves what a test says, and remembers what it was asked.
+
+    `later` holds what a name leads to from its next look-up on, and so forth.
+    """
 
     def __init__(self) -> None:
         self.addresses: dict[str, list[str]] = {}
+        self.later: dict[str, list[list[str]]] = {}
         self.asked: list[str] = []
 
     @override
@@ -41,6 +45,9 @@ class Names(AbstractResolver):
         self.asked.append(host)
         if host not in self.addresses:
             raise OSError(None, "no such name")
+        found = self.addresses[host]
+        if self.later.get(host):
+            self.addresses[host] = self.later[host].pop(0)
         return [
             ResolveResult(
                 hostname=host,
@@ -50,7 +57,7 @@ class Names(AbstractResolver):
                 proto=0,
                 flags=0,
             )
-            for address in self.addresses[host]
+            for address in found
         ]
 
     @override
