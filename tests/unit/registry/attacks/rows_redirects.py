@@ -1,8 +1,11 @@
 """Rows on who else is led to: by redirects, by other headers, by the policy itself (B10, B28)."""
 
+from collections.abc import Callable
+
 from unit.registry.attacks.marks import registry_token
 from unit.registry.attacks.rows_realms import bearer
 from unit.registry.attacks.stage import (
+    BY_DIGEST,
     DENIED,
     MANIFEST,
     MISCONFIGURED,
@@ -10,48 +13,45 @@ from unit.registry.attacks.stage import (
     Check,
     Stage,
     attack,
+    on_manifest,
 )
 from unit.registry.scripted import Reply, Seen, challenge, manifest, token
+
+FOUND = (f"HEAD {MANIFEST}", f"GET {BY_DIGEST}")
+"""What is asked where the image is."""
 
 
 def redirect(target: str, status: int = 307) -> Reply:
     return Reply(status, (("Location", target),))
 
 
-def _to_thief(stage: Stage) -> Reply:
-    return redirect(f"{stage.thief.url}{MANIFEST}")
-
-
-def _on_thief(stage: Stage, reply: Reply) -> None:
-    for method in ("HEAD", "GET"):
-        stage.thief.on(method, MANIFEST, reply)
+def _to_thief(stage: Stage) -> Callable[[Seen], Reply]:
+    return lambda seen: redirect(f"{stage.thief.url}{seen.path}")
 
 
 @attack(DENIED, thief_hears=[f"HEAD {MANIFEST}"], is_trusted=True)
 def a_redirect_to_a_host_that_asks_for_a_password(stage: Stage) -> None:
     stage.serve(_to_thief(stage))
-    _on_thief(stage, challenge('Basic realm="x"'))
+    on_manifest(stage.thief, challenge('Basic realm="x"'))
 
 
 @attack(DENIED, thief_hears=[f"HEAD {MANIFEST}"], is_trusted=True, credential=registry_token)
 def a_redirect_with_a_token_to_a_host_that_asks_for_one(stage: Stage) -> None:
     stage.serve(_to_thief(stage), bearer(f"{stage.registry.url}/token"))
     stage.registry.on("GET", "/token", Reply(401))
-    _on_thief(stage, challenge('Basic realm="x"'))
+    on_manifest(stage.thief, challenge('Basic realm="x"'))
 
 
-@attack(None, thief_hears=[f"HEAD {MANIFEST}", "GET /token"], is_trusted=True)
+@attack(None, thief_hears=[*FOUND, "GET /token"], is_trusted=True)
 def a_redirect_to_a_host_with_a_token_service(stage: Stage) -> Check:
     """It is asked as anybody could ask it, and may answer: the registry says so."""
     _behind_tokens(stage)
     stage.thief.on("GET", "/token", token("anonymous"))
     demand = bearer(f"{stage.thief.url}/token")
-    for method in ("HEAD", "GET"):
-        stage.thief.on(
-            method,
-            MANIFEST,
-            lambda seen: manifest() if seen.authorization == "Bearer anonymous" else demand,
-        )
+    on_manifest(
+        stage.thief,
+        lambda seen: manifest() if seen.authorization == "Bearer anonymous" else demand,
+    )
     return lambda: stage.bearer.is_in(stage.registry.received)
 
 
@@ -59,7 +59,7 @@ def a_redirect_to_a_host_with_a_token_service(stage: Stage) -> Check:
 def a_redirect_to_a_host_that_names_our_token_service(stage: Stage) -> Check:
     """Which would give a token for the credential, were it shown there once more."""
     _behind_tokens(stage)
-    _on_thief(stage, bearer(f"{stage.registry.url}/token"))
+    on_manifest(stage.thief, bearer(f"{stage.registry.url}/token"))
     return lambda: stage.bearer.is_in(stage.registry.received)
 
 
@@ -75,16 +75,17 @@ def _behind_tokens(stage: Stage) -> None:
 
 @attack(DENIED, thief_hears=[f"GET {MANIFEST}"], is_trusted=True)
 def a_redirect_of_get_alone(stage: Stage) -> None:
-    stage.serve(lambda seen: Reply(405) if seen.method == "HEAD" else _to_thief(stage))
-    _on_thief(stage, challenge('Basic realm="x"'))
+    stage.serve(lambda seen: Reply(405) if seen.method == "HEAD" else _to_thief(stage)(seen))
+    on_manifest(stage.thief, challenge('Basic realm="x"'))
 
 
-@attack(None, thief_hears=[f"HEAD {MANIFEST}"], is_trusted=True)
+@attack(None, thief_hears=FOUND, is_trusted=True)
 def a_redirect_to_another_host_and_back(stage: Stage) -> Check:
     """What was left out for a host on the way is not brought along again."""
     stage.serve(_to_thief(stage))
-    _on_thief(stage, redirect(f"{stage.registry.url}/back"))
-    stage.registry.on("HEAD", "/back", manifest())
+    on_manifest(stage.thief, redirect(f"{stage.registry.url}/back"))
+    for method in ("HEAD", "GET"):
+        stage.registry.on(method, "/back", manifest())
     return lambda: (
         {seen.authorization for seen in stage.registry.heard if seen.path == "/back"} == {None}
     )
@@ -131,9 +132,8 @@ def a_redirect_to_a_file(stage: Stage) -> None:
 def redirects_without_end(stage: Stage) -> None:
     """To and fro between two hosts."""
     stage.serve(_to_thief(stage))
-    _on_thief(stage, redirect(f"{stage.registry.url}/back"))
-    for method in ("HEAD", "GET"):
-        stage.registry.on(method, "/back", _to_thief(stage))
+    on_manifest(stage.thief, redirect(f"{stage.registry.url}/back"))
+    stage.registry.on("HEAD", "/back", redirect(f"{stage.thief.url}{MANIFEST}"))
 
 
 @attack(None, is_trusted=True)

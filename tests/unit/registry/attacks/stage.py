@@ -16,7 +16,7 @@ from imagerefresh.registry import Credential, TroubleReason
 from testbed.loop import BackgroundLoop
 from unit.registry.attacks.listener import ANOTHER, OURS, Answer, Listener, Script
 from unit.registry.attacks.marks import Mark, found, new_mark, password
-from unit.registry.scripted import Reply, Seen, challenge
+from unit.registry.scripted import INDEX, Reply, Seen, challenge, digest_of
 
 DENIED: Final = TroubleReason.ImageNotFoundOrDenied
 UNAVAILABLE: Final = TroubleReason.RegistryUnavailable
@@ -25,6 +25,8 @@ MISCONFIGURED: Final = TroubleReason.RegistryMisconfigured
 REPOSITORY = "team/app"
 TAG = "prod"
 MANIFEST = f"/v2/{REPOSITORY}/manifests/{TAG}"
+BY_DIGEST = f"/v2/{REPOSITORY}/manifests/{digest_of(INDEX)}"
+"""Where it is found once it is known, to see whether it can be run (B5)."""
 
 
 @dataclass
@@ -62,8 +64,7 @@ class Stage:
 
     def on_tag(self, script: Script) -> None:
         """Answer HEAD and GET of the image's manifest."""
-        for method in ("HEAD", "GET"):
-            self.registry.on(method, MANIFEST, script)
+        on_manifest(self.registry, script)
 
     def serve(self, answer: Script, demand: Reply | None = None) -> None:
         """Answer so who brings an Authorization; others hear the demand, Basic if there is none."""
@@ -75,6 +76,13 @@ class Stage:
             return answer(seen) if callable(answer) else answer
 
         self.on_tag(script)
+
+
+def on_manifest(listener: Listener, script: Script) -> None:
+    """As `Stage.on_tag`, on any of the servers."""
+    for method in ("HEAD", "GET"):
+        for path in (MANIFEST, BY_DIGEST):
+            listener.on(method, path, script)
 
 
 Check = Callable[[], bool]
@@ -172,7 +180,7 @@ def assert_kept(row: Attack, stage: Stage) -> None:
     got = found(stage.marks, stage.registry.received)
     assert (stage.secret in got) == row.is_trusted, stage.registry.lines()
     assert not found(stage.marks, stage.thief.received), bytes(stage.thief.received)
-    assert set(stage.thief.lines()) == row.thief_hears
+    assert set(stage.thief.lines()) == row.thief_hears, (stage.thief.lines(), row.thief_hears)
     if not row.thief_hears:
         assert stage.thief.connections == 0
     assert stage.hidden.connections == 0

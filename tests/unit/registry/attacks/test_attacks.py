@@ -69,4 +69,9 @@ async def test_attack(
 
 
 async def _ask(client: RegistryClient, stage: Stage) -> Resolved | Trouble:
-    return await client.resolve(stage.reference, (stage.credential,), fresh_since=time.monotonic())
+    """Look at the tag, then at what it stands for."""
+    reference, credentials = stage.reference, (stage.credential,)
+    found = await client.resolve(reference, credentials, fresh_since=time.monotonic())
+    if isinstance(found, Resolved):
+        assert await client.inspect(reference, found.digest, credentials) is None
+    return found

@@ -1,0 +1,176 @@
+"""The operator among hostile registries, all at once: nobody but its registry gets to see anything
+of a credential, and nothing that people can read shows any of it (B8, B10, B28).
+
+Each attack alone, and those that need names or time, are in unit/registry/attacks.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import trustme
+
+from cluster.conftest import StartOperator
+from cluster.private import GRANTED, SECRET, named, with_secrets
+from cluster.story import RARELY, VARIABLE, check, entry, events
+from testbed.api import Manifest
+from testbed.loop import BackgroundLoop
+from testbed.namespace import Namespace
+from testbed.operator_process import OperatorProcess
+from testbed.waiting import eventually
+from testbed.workloads import container, policy, set_env, workload
+from unit.registry.attacks import rows_floods, rows_realms, rows_redirects
+from unit.registry.attacks.marks import docker_auth, found
+from unit.registry.attacks.stage import (
+    ATTACKS,
+    Attack,
+    Check,
+    Stage,
+    assert_kept,
+    registries_file,
+    staged,
+)
+from unit.registry.scripted import INDEX, digest_of
+
+ROWS = (rows_floods, rows_realms, rows_redirects)  # they fill the table
+
+
+@dataclass
+class Played:
+    """A row on stage; it is the name of policy and target, too."""
+
+    name: str
+    row: Attack
+    stage: Stage
+    check: Check | None
+
+    def is_over(self, resource: Manifest) -> bool:
+        """Whether a policy says what must come of the attack."""
+        image = entry(resource)
+        if self.row.outcome is None:
+            return image.get("latest") == digest_of(INDEX)
+        return image.get("reason") == self.row.outcome and self.row.says in image["message"]
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Iterator[Sequence[Played]]:
+    loop = BackgroundLoop("attackers")
+    ca = trustme.CA()
+    ca_file = tmp_path / "ca.crt"
+    ca.cert_pem.write_to_path(str(ca_file))
+    with ExitStack() as stack:
+        stack.callback(loop.stop)
+        rows: list[Played] = []
+        for name, row in ATTACKS.items():
+            if not row.outlasts:
+                stage = stack.enter_context(staged(row, loop, ca))
+                rows.append(Played(name.replace("_", "-"), row, stage, row.play(stage)))
+        text = registries_file([(each.row, each.stage) for each in rows], ca_file)
+        (tmp_path / "registries.yaml").write_text(text)
+        yield rows
+
+
+def test_no_byte_of_a_credential_goes_astray(
+    namespace: Namespace,
+    start_operator: StartOperator,
+    played: Sequence[Played],
+    tmp_path: Path,
+) -> None:
+    operator = start_operator(
+        components=GRANTED,
+        environment={
+            "IMAGEREFRESH_ALLOW_INSECURE_REGISTRIES": "false",
+            "IMAGEREFRESH_REGISTRIES_FILE": str(tmp_path / "registries.yaml"),
+            "IMAGEREFRESH_LOG_LEVEL": "debug",
+        },
+    )
+    namespace.create(_pull_secret(played))
+    for number, each in enumerate(played):
+        _follow(namespace, each, by_target=number % 2 == 0)
+    for each in played:
+        _wait_over(namespace, each)
+    for each in played:  # now it is known what each registry demands
+        assert each.is_over(check(namespace, each.name)), each.name
+
+    for each in played:
+        assert_kept(each.row, each.stage)
+        assert each.check is None or each.check(), each.name
+        for other in played:
+            if other is not each:
+                assert not found(other.stage.marks, each.stage.registry.received), each.name
+    said = _said(namespace, operator)
+    for where, text in said.items():
+        for each in played:
+            assert not found(each.stage.marks, text), (where, each.name)
+    _assert_all_is_heard(namespace, played, said)
+
+
+def _pull_secret(played: Sequence[Played]) -> Manifest:
+    """One secret for all: what it holds for one registry is not for another."""
+    auths = {each.stage.reference.registry: docker_auth(each.stage.credential) for each in played}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": SECRET},
+        "type": "kubernetes.io/dockerconfigjson",
+        "stringData": {".dockerconfigjson": json.dumps({"auths": auths})},
+    }
+
+
+def _follow(namespace: Namespace, played: Played, *, by_target: bool) -> None:
+    """Create a target that needs no pods, and a policy; one of them names the pull secret."""
+    reference = played.stage.reference
+    variables = {VARIABLE: ""}
+    target = workload(played.name, [container("web", str(reference), env=variables)], replicas=0)
+    image = set_env(
+        "web",
+        reference.registry,
+        reference.repository,
+        str(reference.tag),
+        container="web",
+        variable=VARIABLE,
+    )
+    follower = policy(played.name, played.name, [image], interval=RARELY)
+    if by_target:
+        with_secrets(target, SECRET)
+    else:
+        follower["spec"]["imagePullSecrets"] = named(SECRET)
+    namespace.create(target)
+    namespace.create(follower)
+
+
+def _wait_over(namespace: Namespace, played: Played) -> None:
+    eventually(
+        lambda: played.is_over(namespace.policy(played.name)),
+        timeout=60,
+        describe=lambda: f"{played.name} is over: {namespace.policy(played.name)}",
+    )
+
+
+def _said(namespace: Namespace, operator: OperatorProcess) -> dict[str, str]:
+    """All that people can read."""
+    return {
+        "log": operator.logs(),
+        "metrics": operator.metrics(),
+        "events": json.dumps(namespace.items("Event")),
+        "policies": json.dumps(namespace.items("ImageRefreshPolicy")),
+        "targets": json.dumps(namespace.items("Deployment")),
+        "ReplicaSets": json.dumps(namespace.items("ReplicaSet")),
+    }
+
+
+def _assert_all_is_heard(
+    namespace: Namespace, played: Sequence[Played], said: dict[str, str]
+) -> None:
+    """What was searched is what the run has said: each attack is told of in all places."""
+    for each in played:
+        notes = [event["note"] for event in events(namespace, "RegistryTrouble", each.name)]
+        if each.row.outcome is not None:
+            assert any(each.row.says in note for note in notes), (each.name, notes)
+            assert each.row.says in said["log"]
+        assert each.name in said["policies"]
+        assert each.name in said["targets"]
+    assert "imagerefresh_" in said["metrics"]
