@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Mapping
 
 from cluster.story import entry
 from testbed.api import Manifest
@@ -26,12 +27,17 @@ def content(registry: Registry, password: str) -> dict[str, str]:
 
 
 def pull_secret(registry: Registry, password: str = ROBOT.password, name: str = SECRET) -> Manifest:
+    return pull_secret_with({registry.address: {"auth": auth(password)}}, name)
+
+
+def pull_secret_with(auths: Mapping[str, Manifest], name: str = SECRET) -> Manifest:
+    """By registry, the entries of a docker config."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": name},
         "type": "kubernetes.io/dockerconfigjson",
-        "stringData": content(registry, password),
+        "stringData": {".dockerconfigjson": json.dumps({"auths": auths})},
     }
 
 
@@ -58,15 +64,28 @@ def requests(namespace: Namespace, resource: str) -> list[AuditedRequest]:
     return [each for each in audit.requests(user) if each.resource == resource]
 
 
+def grant(namespace: Namespace, *names: str) -> None:
+    """Let the operator of the namespace read more secrets than the component does."""
+    role = "rbac.authorization.k8s.io/v1/roles"
+    api = namespace.control_plane.api
+    rules = api.get(role, namespace.name, "imagerefresh")["rules"]
+    for rule in rules:
+        if rule["resources"] == ["secrets"]:
+            rule["resourceNames"] += names
+    api.patch(role, namespace.name, "imagerefresh", {"rules": rules})
+
+
+def said(namespace: Namespace) -> dict[str, str]:
+    """All that people can read of a run but its metrics."""
+    kinds = ("Event", "ImageRefreshPolicy", "Deployment", "ReplicaSet")
+    logs = {log.name: log.read_text() for log in namespace.operator_logs}
+    return logs | {kind: json.dumps(namespace.items(kind)) for kind in kinds}
+
+
 def assert_nothing_leaked(namespace: Namespace) -> None:
     """No byte of a password, plain or encoded, in what the operator has said."""
-    said = [
-        *(log.read_text() for log in namespace.operator_logs),
-        json.dumps(namespace.items("Event")),
-        json.dumps(namespace.items("ImageRefreshPolicy")),
-        json.dumps(namespace.items("Deployment")),
-    ]
+    texts = said(namespace).values()
     for password in (ROBOT.password, WRONG):
         encoded = base64.b64encode(password.encode()).decode().rstrip("=")
         for secret in (password, encoded, auth(password).rstrip("=")):
-            assert not [text for text in said if secret in text]
+            assert not [text for text in texts if secret in text]

@@ -4,8 +4,7 @@ of a credential, and nothing that people can read shows any of it (B8, B10, B28)
 Each attack alone, and those that need names or time, are in unit/registry/attacks.
 """
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,11 @@ import pytest
 import trustme
 
 from cluster.conftest import StartOperator
-from cluster.private import GRANTED, SECRET, named, with_secrets
+from cluster.private import GRANTED, SECRET, named, pull_secret_with, said, with_secrets
 from cluster.story import RARELY, VARIABLE, check, entry, events
 from testbed.api import Manifest
 from testbed.loop import BackgroundLoop
 from testbed.namespace import Namespace
-from testbed.operator_process import OperatorProcess
 from testbed.waiting import eventually
 from testbed.workloads import container, policy, set_env, workload
 from unit.registry.attacks import rows_floods, rows_realms, rows_redirects
@@ -87,7 +85,9 @@ def test_no_byte_of_a_credential_goes_astray(
             "IMAGEREFRESH_LOG_LEVEL": "debug",
         },
     )
-    namespace.create(_pull_secret(played))
+    # One secret for all: what it holds for one registry is not for another.
+    auths = {each.stage.reference.registry: docker_auth(each.stage.credential) for each in played}
+    namespace.create(pull_secret_with(auths))
     for number, each in enumerate(played):
         _follow(namespace, each, by_target=number % 2 == 0)
     for each in played:
@@ -101,23 +101,11 @@ def test_no_byte_of_a_credential_goes_astray(
         for other in played:
             if other is not each:
                 assert not found(other.stage.marks, each.stage.registry.received), each.name
-    said = _said(namespace, operator)
-    for where, text in said.items():
+    texts = said(namespace) | {"metrics": operator.metrics()}
+    for where, text in texts.items():
         for each in played:
             assert not found(each.stage.marks, text), (where, each.name)
-    _assert_all_is_heard(namespace, played, said)
-
-
-def _pull_secret(played: Sequence[Played]) -> Manifest:
-    """One secret for all: what it holds for one registry is not for another."""
-    auths = {each.stage.reference.registry: docker_auth(each.stage.credential) for each in played}
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": SECRET},
-        "type": "kubernetes.io/dockerconfigjson",
-        "stringData": {".dockerconfigjson": json.dumps({"auths": auths})},
-    }
+    _assert_all_is_heard(namespace, played, texts)
 
 
 def _follow(namespace: Namespace, played: Played, *, by_target: bool) -> None:
@@ -150,27 +138,16 @@ def _wait_over(namespace: Namespace, played: Played) -> None:
     )
 
 
-def _said(namespace: Namespace, operator: OperatorProcess) -> dict[str, str]:
-    """All that people can read."""
-    return {
-        "log": operator.logs(),
-        "metrics": operator.metrics(),
-        "events": json.dumps(namespace.items("Event")),
-        "policies": json.dumps(namespace.items("ImageRefreshPolicy")),
-        "targets": json.dumps(namespace.items("Deployment")),
-        "ReplicaSets": json.dumps(namespace.items("ReplicaSet")),
-    }
-
-
 def _assert_all_is_heard(
-    namespace: Namespace, played: Sequence[Played], said: dict[str, str]
+    namespace: Namespace, played: Sequence[Played], texts: Mapping[str, str]
 ) -> None:
     """What was searched is what the run has said: each attack is told of in all places."""
+    [log] = namespace.operator_logs
     for each in played:
         notes = [event["note"] for event in events(namespace, "RegistryTrouble", each.name)]
         if each.row.outcome is not None:
             assert any(each.row.says in note for note in notes), (each.name, notes)
-            assert each.row.says in said["log"]
-        assert each.name in said["policies"]
-        assert each.name in said["targets"]
-    assert "imagerefresh_" in said["metrics"]
+            assert each.row.says in texts[log.name]
+        assert each.name in texts["ImageRefreshPolicy"]
+        assert each.name in texts["Deployment"]
+    assert "imagerefresh_" in texts["metrics"]

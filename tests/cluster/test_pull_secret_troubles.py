@@ -9,6 +9,7 @@ from cluster.private import (
     WRONG,
     assert_nothing_leaked,
     content,
+    grant,
     named,
     problem,
     pull_secret,
@@ -39,14 +40,7 @@ def test_a_refused_secret_is_named_and_the_next_one_is_used(
 ) -> None:
     """The policy's come before the target's."""
     start_operator(components=GRANTED)
-    role = "rbac.authorization.k8s.io/v1/roles"
-    api = namespace.control_plane.api
-    rules = api.get(role, namespace.name, "imagerefresh")["rules"]
-    for rule in rules:
-        if rule["resources"] == ["secrets"]:
-            rule["resourceNames"].append("outdated")
-    api.patch(role, namespace.name, "imagerefresh", {"rules": rules})
-
+    grant(namespace, "outdated")
     digest = private.publish(REPOSITORY, TAG)
     namespace.create(pull_secret(private))
     namespace.create(pull_secret(private, WRONG, name="outdated"))

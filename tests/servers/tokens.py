@@ -6,6 +6,7 @@ import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,17 +22,21 @@ _ALGORITHM = "ES256"
 
 @dataclass
 class TokenService:
-    """Answers `GET /token` of a scripted server.
+    """Answers `GET /token` and `POST /token` of a scripted server.
 
     Attributes:
         users: password by name; everybody who knows one may pull everything.
+        identities: identity token by user name, as good as a password.
         life: seconds until the token that is issued next is over; the registry adds a minute.
         issued: user names, in order; "" for nobody.
+        tokens: what was issued to them.
     """
 
     users: dict[str, str]
+    identities: dict[str, str] = field(default_factory=dict)
     life: float = 300
     issued: list[str] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
     _key: ec.EllipticCurvePrivateKey = field(
         default_factory=lambda: ec.generate_private_key(ec.SECP256R1())
     )
@@ -46,14 +51,30 @@ class TokenService:
 
     def answer(self, seen: Seen) -> Reply:
         """Issue a token; nobody in particular may pull nothing."""
-        user = ""
-        if seen.authorization is not None:
-            pair = base64.b64decode(seen.authorization.removeprefix("Basic ")).decode()
-            user, _, password = pair.partition(":")
-            if self.users.get(user) != password:
-                return errors(401, "UNAUTHORIZED", "incorrect username or password")
+        user = self._by_form(seen) if seen.method == "POST" else self._by_password(seen)
+        if user is None:
+            return errors(401, "UNAUTHORIZED", "incorrect username or password")
+        fields = parse_qsl(seen.body) if seen.method == "POST" else seen.query
+        scopes = " ".join(value for key, value in fields if key == "scope").split()
+        return self._issue(user, scopes if user else [])
+
+    def _by_password(self, seen: Seen) -> str | None:
+        """The user of a request, "" for nobody, None for somebody else."""
+        if seen.authorization is None:
+            return ""
+        pair = base64.b64decode(seen.authorization.removeprefix("Basic ")).decode()
+        user, _, password = pair.partition(":")
+        return user if self.users.get(user) == password else None
+
+    def _by_form(self, seen: Seen) -> str | None:
+        form = dict(parse_qsl(seen.body))
+        if form.get("grant_type") != "refresh_token":
+            return None
+        token = form.get("refresh_token")
+        return next((user for user, own in self.identities.items() if own == token), None)
+
+    def _issue(self, user: str, scopes: list[str]) -> Reply:
         self.issued.append(user)
-        scopes = [value for key, value in seen.query if key == "scope"] if user else []
         now = time.time()
         claims = {
             "iss": ISSUER,
@@ -66,6 +87,7 @@ class TokenService:
             "access": [_access(scope) for scope in scopes],
         }
         token = jwt.encode(claims, self._key, _ALGORITHM, {"kid": _KEY_ID})
+        self.tokens.append(token)
         # It promises more than it may hold, as clocks differ.
         return Reply(200, (), json.dumps({"token": token, "expires_in": 300}).encode())
 

@@ -39,17 +39,32 @@ ROBOT = Login(
 
 class Registry:
     """One registry: plain http, deletes allowed, on a loopback port of its own. It is open to all,
-    or with `login` to nobody else.
+    or with `login` to nobody else, or as `auth` of its configuration says. Its content is in
+    memory, or in the folder `storage` if that is given.
 
     `address` ("host:port") is that of its `front`, which counts requests and can be told to fail;
     the methods here go to the registry itself (`upstream`), so they are never counted and never
-    fail.
+    fail. One with `auth` does not let them in: they go to another one on the same `storage`
+    then, whose `upstream` is given.
     """
 
-    def __init__(self, folder: Path, name: str = "registry", *, login: Login | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str = "registry",
+        *,
+        login: Login | None = None,
+        auth: Manifest | None = None,
+        storage: Path | None = None,
+        upstream: str = "",
+    ) -> None:
         """Start it; its log goes to `folder`/`name`.log."""
         configuration = folder / f"{name}.yaml"
         settings: Manifest = dict(_CONFIGURATION)
+        if storage:
+            settings["storage"] = {"filesystem": {"rootdirectory": str(storage)}}
+        if auth:
+            settings["auth"] = auth
         if login:
             passwords = folder / f"{name}.htpasswd"
             passwords.write_text(f"{login.username}:{login.password_hash}\n")
@@ -64,7 +79,7 @@ class Registry:
             assert match is not None
             address = match.group(1)
             prefix = f"{login.username}:{login.password}@" if login else ""
-            self.upstream = f"{prefix}{address}"
+            self.upstream = upstream or f"{prefix}{address}"
             self.front = RegistryFront(address)
         except BaseException:
             self._child.kill()
