@@ -6,11 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import bcrypt
+import trustme
+
+from imagerefresh.registry import Credential
 from testbed import build, publish
 from testbed.process import Child
 
 REPOSITORY = "team/app"
 TAG = "prod"
+BOB = Credential('secret "bob"', username="bob", password="s3cr\u00e9t:x")
+EVE = Credential('secret "eve"', username="eve", password="guess")
+"""Bob may pull, where anybody is asked who they are."""
 
 _LISTENING = re.compile(r"listening on (127\.0\.0\.1:\d+)")
 
@@ -46,3 +53,31 @@ def publish_image(folder: Path) -> str:
     """Put an image for two platforms, with an attestation, into `folder`; returns its digest."""
     with registry(folder, "open") as address:
         return publish.publish(address, REPOSITORY, TAG)
+
+
+@contextmanager
+def tls_registry(folder: Path, *names: str) -> Iterator[tuple[str, Path]]:
+    """Start a registry that lets Bob in, by password and over TLS.
+
+    Args:
+        folder: as for `registry`.
+        names: hosts that its certificate is made out to.
+
+    Yields host and port, and the file of the certificate's issuer, whom nobody else trusts.
+    """
+    ca = trustme.CA()
+    leaf = ca.issue_cert(*names)
+    ca_file, cert, key = (folder / name for name in ("ca.crt", "tls.crt", "tls.key"))
+    ca.cert_pem.write_to_path(str(ca_file))
+    leaf.cert_chain_pems[0].write_to_path(str(cert))
+    leaf.private_key_pem.write_to_path(str(key))
+    hashed = bcrypt.hashpw(BOB.password.encode(), bcrypt.gensalt(4)).decode()
+    passwords = folder / "htpasswd"
+    passwords.write_text(f"{BOB.username}:{hashed}\n")
+    with registry(
+        folder,
+        "guarded",
+        auth={"htpasswd": {"realm": "basic-realm", "path": str(passwords)}},
+        http={"tls": {"certificate": str(cert), "key": str(key)}},
+    ) as address:
+        yield address, ca_file

@@ -1,7 +1,5 @@
 """A real proxy, named by the environment, before a real registry that it alone can find."""
 
-import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,20 +10,20 @@ import trustme
 from imagerefresh.reference import Reference
 from imagerefresh.resolve import Look, look
 from imagerefresh.settings import Settings
-from servers.proxy_names import NAME, Names
 from servers.real import REPOSITORY, TAG, registry
-from testbed.process import Child
+from testbed.forward_proxy import ForwardProxy
 
+NAME = "registry.test"
 USER = "robot:hidden-Passw0rd"
 
 
 @dataclass
 class Proxied:
-    """The registry by host and port, the proxy by its port."""
+    """Registry and proxy, each by host and port."""
 
     folder: Path
     address: str
-    port: str
+    proxy: str
     host_rule: str
 
     @property
@@ -55,23 +53,16 @@ def proxied(digest: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
         leaf.private_key_pem.write_to_path(str(key))
         http["tls"] = {"certificate": str(cert), "key": str(key)}
         rule = f"caFile: {ca_file}"
-    port_file = tmp_path / "proxy.port"
-    command = [sys.executable, "-m", "proxy", "--port", "0", "--port-file", str(port_file)]
-    command += ["--num-acceptors", "1", "--num-workers", "1", "--basic-auth", USER]
-    command += ["--plugins", f"{Names.__module__}.{Names.__name__}"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with (
         registry(tmp_path, "proxied", http=http) as address,
-        Child(command, log=tmp_path / "proxy.log", env=environment, cwd=tmp_path) as proxy,
+        ForwardProxy(tmp_path, names={NAME: "127.0.0.1"}, login=USER) as proxy,
     ):
-        port = proxy.wait_ready(lambda: port_file.exists() and port_file.read_text().strip())
-        yield Proxied(tmp_path, address, str(port), rule)
-        proxy.terminate()  # so that it ends its own children
+        yield Proxied(tmp_path, address, proxy.address, rule)
 
 
 async def test_it_leads_to_the_registry(proxied: Proxied, digest: str) -> None:
     """The certificate is that of the registry, whoever carries the bytes."""
-    found = await proxied.look(HTTPS_PROXY=f"http://{USER}@127.0.0.1:{proxied.port}")
+    found = await proxied.look(HTTPS_PROXY=f"http://{USER}@{proxied.proxy}")
     assert found.trouble is None
     assert found.resolved is not None
     assert found.resolved.digest == digest
@@ -80,16 +71,16 @@ async def test_it_leads_to_the_registry(proxied: Proxied, digest: str) -> None:
 
 @pytest.mark.parametrize("proxied", ["plain"], indirect=True)
 async def test_it_carries_plain_http_too(proxied: Proxied, digest: str) -> None:
-    found = await proxied.look(http_proxy=f"{USER}@127.0.0.1:{proxied.port}")
+    found = await proxied.look(http_proxy=f"{USER}@{proxied.proxy}")
     assert found.resolved is not None
     assert found.resolved.digest == digest
 
 
 async def test_without_its_password_nobody_gets_through(proxied: Proxied) -> None:
     for user in ("", "robot:guess@"):
-        found = await proxied.look(HTTPS_PROXY=f"http://{user}127.0.0.1:{proxied.port}")
+        found = await proxied.look(HTTPS_PROXY=f"http://{user}{proxied.proxy}")
         assert found.trouble is not None
-        assert "the proxy answers HTTP 407" in found.trouble.message
+        assert "the proxy wants a login that it knows (HTTP 407)" in found.trouble.message
         assert "guess" not in repr(found)
 
 

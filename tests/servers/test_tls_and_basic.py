@@ -5,20 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import bcrypt
 import pytest
 import trustme
 
 from imagerefresh.reference import Reference
 from imagerefresh.registries import Registries
-from imagerefresh.registry import Credential, RegistryClient, Resolved, TroubleReason
+from imagerefresh.registry import RegistryClient, Resolved, TroubleReason
 from imagerefresh.registry.manifests import Child
 from imagerefresh.resolve import Look, look
 from imagerefresh.settings import Settings
-from servers.real import REPOSITORY, TAG, registry
-
-BOB = Credential('secret "bob"', username="bob", password="s3cr\u00e9t:x")
-EVE = Credential('secret "eve"', username="eve", password="guess")
+from servers.real import BOB, EVE, REPOSITORY, TAG, registry, tls_registry
 
 
 @dataclass
@@ -43,21 +39,7 @@ class Guarded:
 
 @pytest.fixture
 def guarded(digest: str, tmp_path: Path) -> Iterator[Guarded]:
-    ca = trustme.CA()
-    leaf = ca.issue_cert("127.0.0.1")
-    ca_file, cert, key = (tmp_path / name for name in ("ca.crt", "tls.crt", "tls.key"))
-    ca.cert_pem.write_to_path(str(ca_file))
-    leaf.cert_chain_pems[0].write_to_path(str(cert))
-    leaf.private_key_pem.write_to_path(str(key))
-    hashed = bcrypt.hashpw(BOB.password.encode(), bcrypt.gensalt(4)).decode()
-    passwords = tmp_path / "htpasswd"
-    passwords.write_text(f"{BOB.username}:{hashed}\n")
-    with registry(
-        tmp_path,
-        "guarded",
-        auth={"htpasswd": {"realm": "basic-realm", "path": str(passwords)}},
-        http={"tls": {"certificate": str(cert), "key": str(key)}},
-    ) as address:
+    with tls_registry(tmp_path, "127.0.0.1") as (address, ca_file):
         yield Guarded(Reference(address, REPOSITORY, TAG), tmp_path, ca_file)
 
 

@@ -16,12 +16,9 @@ from imagerefresh.registry import (
     Trouble,
     TroubleReason,
 )
-from servers.real import REPOSITORY, TAG, registry
+from servers.real import BOB, EVE, REPOSITORY, TAG, registry
 from servers.tokens import TokenService
 from unit.registry.scripted import SETTINGS, scripted_registry
-
-BOB = Credential('secret "bob"', username="bob", password="s3cr\u00e9t:x")
-EVE = Credential('secret "eve"', username="eve", password="guess")
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ class Reason(StrEnum):
         "RegistryMisconfigured",
         (
             "The registry can't be used as it is set up: a certificate nobody trusts, plain http,"
-            " or an address that is not allowed."
+            " an address that is not allowed, or a proxy that refuses."
         ),
         "Follow the message: mend the registry, or change the operator's settings.",
     )

@@ -35,6 +35,11 @@ def refused_address(error: BaseException) -> RefusedAddressError | None:
     return error if isinstance(error, RefusedAddressError) else None
 
 
+def proxy_status(error: BaseException) -> int | None:
+    """Return the HTTP status with which a proxy let us not through, if that is what it is."""
+    return error.status if isinstance(error, aiohttp.ClientHttpProxyError) else None
+
+
 def is_worth_a_retry(error: BaseException) -> bool:
     """Whether trying again within a second may help: connections break, servers restart.
 

@@ -12,11 +12,24 @@ from typing import Final
 from yarl import URL
 
 from imagerefresh.registry.no_proxy import NoProxy
+from imagerefresh.registry.outcomes import RegistryError, TroubleReason
 
 _HTTP: Final = "HTTP_PROXY"
 _HTTPS: Final = "HTTPS_PROXY"
 _NO: Final = "NO_PROXY"
 _HOST: Final = re.compile(r"[\w.-]+|[0-9a-f:]+(%[\w.-]+)?", re.ASCII)
+
+_LOGIN_WANTED: Final = 407
+_REFUSALS: Final = {
+    403: (
+        "the proxy refuses the way there (HTTP 403); let it through at the proxy, or make it an"
+        " exception (NO_PROXY, or noProxy of the operator's registries file)"
+    ),
+    _LOGIN_WANTED: (
+        "the proxy wants a login that it knows (HTTP 407); give its user and password in its"
+        " address, where the operator's environment or registries file names it"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,12 @@ class Proxy:
     def headers(self) -> dict[str, str]:
         """What it wants to see in the requests that it reads: those for tunnels, and plain ones."""
         return {"Proxy-Authorization": self.authorization} if self.authorization else {}
+
+    def own_status(self, url: URL, status: int) -> int | None:
+        """Return the status of an answer if it can only be the proxy's own: within TLS all answers
+        are the registry's, and a registry asks for no login to a proxy.
+        """
+        return status if url.scheme == "http" and status == _LOGIN_WANTED else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +110,14 @@ def read_environment(environment: Mapping[str, str]) -> Proxies:
         raise ValueError("\n".join(faults))
     no_proxy, problems = _exceptions(_value(environment, _NO))
     return Proxies(found[_HTTP], found[_HTTPS], no_proxy, problems)
+
+
+def refusal(host: str, status: int | None) -> RegistryError | None:
+    """Return what a proxy's own answer means for a host, None if it may be another next time."""
+    what = _REFUSALS.get(status or 0)
+    if what is None:
+        return None
+    return RegistryError(TroubleReason.RegistryMisconfigured, f"{host}: {what}")
 
 
 def _value(environment: Mapping[str, str], name: str) -> str:

@@ -30,6 +30,7 @@ from imagerefresh.registry.outcomes import (
     RequestRecord,
     TroubleReason,
 )
+from imagerefresh.registry.proxies import refusal
 from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.urls import host_port
 
@@ -148,11 +149,12 @@ class Wire:
 
         Raises:
             NoAnswerError: nothing came, or not all of it.
-            RegistryError: the name leads to an address that must not be asked.
+            RegistryError: the name leads to an address that must not be asked, or the proxy lets
+                nobody through.
         """
         if self._closed:
             raise NoAnswerError("the operator is stopping", worth_a_retry=False)
-        rules = self._rules
+        rules, host = self._rules, host_port(request.url)
         proxy = rules.proxy_for(request.url)
         is_tunnel = request.url.scheme == "https"
         for_proxy = proxy.headers if proxy else {}
@@ -175,6 +177,8 @@ class Wire:
                 limits = limit_headers(response.headers)
                 body = b"" if request.method == "HEAD" else await _read(response, request.max_body)
                 cause = None
+                if proxy and (closed := refusal(host, proxy.own_status(request.url, status))):
+                    raise closed
                 return Answer(status, response.headers, body, request.url, sent_at)
         except _TooLargeError:
             cause = f"an answer of more than {request.max_body} bytes"
@@ -184,13 +188,14 @@ class Wire:
             refused = causes.refused_address(error)
             if refused:
                 cause = "address not allowed"
-                raise _refused(host_port(request.url), refused) from None
+                raise _refused(host, refused) from None
             cause = causes.cause_of(error, by_proxy=proxy is not None)
+            if closed := refusal(host, causes.proxy_status(error)):
+                raise closed from None
             raise NoAnswerError(cause, worth_a_retry=causes.is_worth_a_retry(error)) from None
         finally:
             if self._on_request is not None:
-                took = time.monotonic() - sent_at
-                host, path = host_port(request.url), request.url.raw_path
+                took, path = time.monotonic() - sent_at, request.url.raw_path
                 self._on_request(
                     RequestRecord(request.method, host, status, cause, took, path, limits)
                 )

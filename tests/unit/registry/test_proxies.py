@@ -5,7 +5,8 @@ import base64
 import pytest
 from yarl import URL
 
-from imagerefresh.registry.proxies import Proxies, Proxy, parse_proxy, read_environment
+from imagerefresh.registry.outcomes import TroubleReason
+from imagerefresh.registry.proxies import Proxies, Proxy, parse_proxy, read_environment, refusal
 
 PASSWORD = "p%40ss-w%C3%B6rd%E2%82%AC"
 PROXY = "http://proxy.test:3128"
@@ -99,3 +100,28 @@ def test_a_user_alone_is_enough() -> None:
 
 def test_no_proxies_are_equal() -> None:
     assert read_environment({}) == Proxies()
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "expected"),
+    [
+        ("http://registry.test/", 407, 407),
+        ("http://registry.test/", 403, None),
+        ("https://registry.test/", 407, None),
+    ],
+)
+def test_which_answers_are_a_proxys_own(url: str, status: int, expected: int | None) -> None:
+    assert parse_proxy(PROXY).own_status(URL(url), status) == expected
+
+
+@pytest.mark.parametrize("status", [403, 407])
+def test_a_refusal_needs_a_person(status: int) -> None:
+    error = refusal("registry.test", status)
+    assert error is not None
+    assert error.reason is TroubleReason.RegistryMisconfigured
+    assert f"HTTP {status}" in error.message
+
+
+@pytest.mark.parametrize("status", [None, 200, 404, 502, 503, 504])
+def test_other_answers_of_a_proxy_may_pass(status: int | None) -> None:
+    assert refusal("registry.test", status) is None

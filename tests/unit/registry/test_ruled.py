@@ -154,6 +154,21 @@ async def test_plain_requests_go_through_the_proxy(
     assert seen.headers["Proxy-Authorization"] == "Basic dXNlcjpwYXNz"
 
 
+async def test_a_proxy_may_refuse_a_plain_request_in_its_own_name(
+    registry: ScriptedRegistry, ruled: Ruled
+) -> None:
+    """407 can only be the proxy's; 403 may be the registry's."""
+    client = await ruled(
+        f"hosts: {{plain.test: {{insecure: plainHTTP}}}}\nproxy: {{url: '{registry.url}'}}"
+    )
+    registry.on_tag("HEAD", Reply(407, (("Proxy-Authenticate", "Basic"),)))
+    reference = parse("plain.test/team/app:prod")
+    assert "the proxy wants a login" in (await trouble(client, reference)).message
+    for method in ("HEAD", "GET"):
+        registry.on_tag(method, Reply(403))
+    assert "no permission to read it" in (await trouble(client, reference)).message
+
+
 async def _tunnel(
     targets: Mapping[str, str], asked: list[str]
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
@@ -194,7 +209,7 @@ async def test_tls_goes_through_the_proxy_and_checks_the_end(secure: Secure, rul
             "CONNECT registry.test:443 HTTP/1.1"
         ]
         refused = await trouble(client, parse("other.test/team/app:prod"))
-        assert "the proxy answers HTTP 403" in refused.message
+        assert "the proxy refuses the way there" in refused.message
         direct = await trouble(client, parse("direct.test/team/app:prod"))
         assert "host name not found" in direct.message
         untrusting = await ruled(text)
