@@ -13,6 +13,7 @@ from yarl import URL
 from imagerefresh.registry.challenge import Challenge, parse_challenges
 from imagerefresh.registry.login import ANONYMOUS, Login
 from imagerefresh.registry.lru import LRU
+from imagerefresh.registry.messages import Answer, Request
 from imagerefresh.registry.outcomes import (
     DeniedError,
     RegistryError,
@@ -22,7 +23,6 @@ from imagerefresh.registry.realm import may_see_credentials, token_service
 from imagerefresh.registry.tokens import TokenScope, TokenSource
 from imagerefresh.registry.transport import Transport
 from imagerefresh.registry.urls import host_port
-from imagerefresh.registry.wire import Answer, Request
 
 _MAX_DEMANDS = 4096
 _MAX_BODY = 64 * 1024

@@ -6,6 +6,7 @@ request, could hold anything.
 
 import json
 import re
+from collections.abc import Collection
 
 MAX_LENGTH = 300
 
@@ -17,11 +18,11 @@ _VARYING = re.compile(
 )
 
 
-def oci_error_text(body: bytes) -> str:
+def oci_error_text(body: bytes, hidden: Collection[str] = ()) -> str:
     """Return the messages of an OCI error answer, or "" if it is not one. Never raises.
 
     At most `MAX_LENGTH` characters on one line, without control characters and what changes from
-    one request to the next.
+    one request to the next, and with a mark in place of each of the `hidden` texts.
     """
     try:
         document = json.loads(body)
@@ -32,10 +33,11 @@ def oci_error_text(body: bytes) -> str:
         return ""
     texts: list[str] = []
     for error in errors[:5]:
-        if isinstance(error, dict):
-            text = next((v for v in (error.get("message"), error.get("code")) if _usable(v)), "")
-            if text and text not in texts:
-                texts.append(text[: 4 * MAX_LENGTH])
+        text = _text(error)
+        for secret in hidden:  # before anything is cut: a part of one is too much
+            text = text.replace(secret, "[hidden]")
+        if text and text not in texts:
+            texts.append(text[: 4 * MAX_LENGTH])
     return clean("; ".join(texts))
 
 
@@ -46,5 +48,6 @@ def clean(text: str) -> str:
     return line if len(line) <= MAX_LENGTH else f"{line[: MAX_LENGTH - 3]}..."
 
 
-def _usable(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _text(error: object) -> str:
+    fields = (error.get("message"), error.get("code")) if isinstance(error, dict) else ()
+    return next((field for field in fields if isinstance(field, str) and field.strip()), "")

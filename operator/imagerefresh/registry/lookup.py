@@ -12,9 +12,9 @@ from yarl import URL
 from imagerefresh.reference import DOCKER_HUB, Reference
 from imagerefresh.registry import manifests
 from imagerefresh.registry.auth import Authenticator
-from imagerefresh.registry.error_text import oci_error_text
 from imagerefresh.registry.flights import Sent
 from imagerefresh.registry.login import Login
+from imagerefresh.registry.messages import Answer, Request
 from imagerefresh.registry.outcomes import (
     DeniedError,
     Manifest,
@@ -24,7 +24,6 @@ from imagerefresh.registry.outcomes import (
 )
 from imagerefresh.registry.transport import Transport
 from imagerefresh.registry.urls import host_port
-from imagerefresh.registry.wire import Answer, Request
 
 _HUB_ENDPOINT = "registry-1.docker.io"
 _HEADERS = {"Accept": manifests.ACCEPT}
@@ -83,11 +82,11 @@ class Lookup:
         url = self._url(reference)
         answer = await self._send("GET", url, reference, login, sent)
         if answer.status in (_UNAUTHORIZED, _FORBIDDEN):
-            raise DeniedError(oci_error_text(answer.body))
+            raise DeniedError(answer.error_text())
         if answer.status == _NOT_FOUND:
-            raise NotFoundError(oci_error_text(answer.body))
+            raise NotFoundError(answer.error_text())
         if answer.status != _OK:
-            text = oci_error_text(answer.body)
+            text = answer.error_text()
             said = f" ({text})" if text else ""
             raise _unusable(url, f"unexpected answer HTTP {answer.status}{said}")
         document = manifests.read(answer.body)

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 
 from yarl import URL
 
-from imagerefresh.registry.error_text import oci_error_text
 from imagerefresh.registry.login import Login
 from imagerefresh.registry.lru import LRU
+from imagerefresh.registry.messages import Answer, Request
 from imagerefresh.registry.outcomes import DeniedError, RegistryError, TroubleReason
 from imagerefresh.registry.transport import Transport
 from imagerefresh.registry.urls import host_port
-from imagerefresh.registry.wire import Answer, Request
 
 _CLIENT_ID = "imagerefresh"
 _MAX_BODY = 256 * 1024
@@ -122,7 +121,7 @@ class TokenSource:
         started = time.monotonic()
         answer = await self._ask(scope, login)
         if answer.status in _DENIALS:
-            text = oci_error_text(answer.body)
+            text = answer.error_text()
             # A wrong password is wrong for every scope: asking again for each may lock an account.
             of_login = answer.status == _UNAUTHORIZED and login.identity
             about = (scope.service_url, scope.service) if of_login else scope

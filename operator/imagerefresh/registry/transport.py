@@ -12,8 +12,8 @@ from collections.abc import Callable
 from yarl import URL
 
 from imagerefresh.registry import retry_after
-from imagerefresh.registry.error_text import oci_error_text
 from imagerefresh.registry.limits import Host, Hosts
+from imagerefresh.registry.messages import Answer, Request
 from imagerefresh.registry.outcomes import (
     RegistryError,
     RegistrySettings,
@@ -22,7 +22,7 @@ from imagerefresh.registry.outcomes import (
 )
 from imagerefresh.registry.rules import Rules
 from imagerefresh.registry.urls import foreign_url, has_user, host_port
-from imagerefresh.registry.wire import Answer, NoAnswerError, Request, Wire
+from imagerefresh.registry.wire import NoAnswerError, Wire
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -173,7 +173,7 @@ def _raise_for_limits(host: Host, answer: Answer) -> None:
 
 def _is_limit(answer: Answer) -> bool:
     """Whether a 403 means "too fast": some registries say so only there."""
-    return "Retry-After" in answer.headers or "rate limit" in oci_error_text(answer.body).lower()
+    return "Retry-After" in answer.headers or "rate limit" in answer.error_text().lower()
 
 
 def _wait(answer: Answer) -> float | None:

@@ -6,12 +6,8 @@ Whether to ask at all, ask again or follow a redirect is decided in `transport`.
 """
 
 import time
-from collections.abc import Mapping
-from typing import NamedTuple
 
 import aiohttp
-from multidict import CIMultiDictProxy
-from typing_extensions import override
 from yarl import URL
 
 from imagerefresh.registry import causes
@@ -23,6 +19,7 @@ from imagerefresh.registry.addresses import (
     check_host,
 )
 from imagerefresh.registry.limit_headers import limit_headers
+from imagerefresh.registry.messages import Answer, Request
 from imagerefresh.registry.outcomes import (
     RegistryError,
     RegistrySettings,
@@ -38,50 +35,6 @@ from imagerefresh.registry.urls import host_port
 _MAX_HEADER = 64 * 1024
 _MAX_ERROR_BODY = 64 * 1024
 _CHUNK = 64 * 1024
-
-
-class Request(NamedTuple):
-    """What to send.
-
-    Attributes:
-        method: HEAD, GET or POST.
-        url: where to, already encoded.
-        headers: in addition to those that every request has.
-        max_body: bytes that the body of a good answer may have.
-        form: fields of a POST.
-    """
-
-    method: str
-    url: URL
-    headers: Mapping[str, str]
-    max_body: int = 0
-    form: Mapping[str, str] | None = None
-
-    @override
-    def __repr__(self) -> str:
-        return f"<Request {self.method} {host_port(self.url)}>"  # headers may hold credentials
-
-
-class Answer(NamedTuple):
-    """What came back.
-
-    Attributes:
-        status: the HTTP status.
-        headers: case-insensitive, with all lines of a repeated header.
-        body: of an error, perhaps cut; empty for HEAD.
-        url: what answered.
-        sent_at: monotonic time when the request was sent.
-    """
-
-    status: int
-    headers: CIMultiDictProxy[str]
-    body: bytes
-    url: URL
-    sent_at: float
-
-    @override
-    def __repr__(self) -> str:
-        return f"<Answer {self.status}>"  # the body may hold a token
 
 
 class NoAnswerError(Exception):
@@ -179,7 +132,7 @@ class Wire:
                 cause = None
                 if proxy and (closed := refusal(host, proxy.own_status(request.url, status))):
                     raise closed
-                return Answer(status, response.headers, body, request.url, sent_at)
+                return Answer(status, response.headers, body, request, sent_at)
         except _TooLargeError:
             cause = f"an answer of more than {request.max_body} bytes"
             raise NoAnswerError(cause, worth_a_retry=False) from None

@@ -8,7 +8,7 @@ from yarl import URL
 from imagerefresh.registry import Credential
 from imagerefresh.registry.auth import Authenticator
 from imagerefresh.registry.login import ANONYMOUS, Login, login_for
-from imagerefresh.registry.wire import Answer, Request
+from imagerefresh.registry.messages import Answer, Request
 from unit.registry.scripted import Reply, ScriptedRegistry, Seen
 
 USER = login_for(Credential("secret a", username="us\u00e9r", password="p:\u00e4ss"))

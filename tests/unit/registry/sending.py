@@ -3,9 +3,9 @@
 import pytest
 from yarl import URL
 
+from imagerefresh.registry.messages import Request
 from imagerefresh.registry.outcomes import RegistryError
 from imagerefresh.registry.transport import Transport
-from imagerefresh.registry.wire import Request
 from unit.registry.scripted import Reply
 
 SECRET = "Basic c2VjcmV0"

@@ -1,10 +1,9 @@
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
-from yarl import URL
 
+from imagerefresh.registry.messages import Answer
 from imagerefresh.registry.outcomes import RegistryError, TroubleReason
 from imagerefresh.registry.transport import Transport, _redirected
-from imagerefresh.registry.wire import Answer
 from unit.registry.conftest import Names
 from unit.registry.scripted import Reply, ScriptedRegistry
 from unit.registry.sending import SECRET, get, redirect, trouble
@@ -68,9 +67,10 @@ async def test_redirects_to_forbidden_places_are_misconfiguration(
 
 def test_redirects_never_leave_tls() -> None:
     """B10: not even for this machine, where plain http is allowed."""
-    answer = Answer(307, CIMultiDictProxy(CIMultiDict(Location="http://127.0.0.1/")), b"", URL(), 0)
+    request = get("https://registry.example.com/x")
+    headers = CIMultiDictProxy(CIMultiDict(Location="http://127.0.0.1/"))
     with pytest.raises(RegistryError, match="from https to plain http"):
-        _redirected(get("https://registry.example.com/x"), answer)
+        _redirected(request, Answer(307, headers, b"", request, 0))
 
 
 @pytest.mark.parametrize("target", ["", "ftp://127.0.0.1/", "http://127.0.0.1:port/", "/a b", "//"])

@@ -6,9 +6,9 @@ import pytest
 from yarl import URL
 
 from imagerefresh.registry import RequestRecord
+from imagerefresh.registry.messages import Request
 from imagerefresh.registry.outcomes import TroubleReason
 from imagerefresh.registry.transport import Transport
-from imagerefresh.registry.wire import Request
 from unit.registry.conftest import Names
 from unit.registry.scripted import SETTINGS, Reply, ScriptedRegistry, raw_server, saying
 from unit.registry.sending import SECRET, get, redirect, trouble

@@ -1,8 +1,11 @@
-"""Rows on who is asked for a token (B10, B28)."""
+"""Rows on who is asked for a token, and what they make of it (B8, B10, B28)."""
 
-from unit.registry.attacks.marks import identity_token
+import base64
+from urllib.parse import quote
+
+from unit.registry.attacks.marks import identity_token, registry_token
 from unit.registry.attacks.stage import DENIED, MISCONFIGURED, Stage, attack
-from unit.registry.scripted import Reply, challenge, token
+from unit.registry.scripted import Reply, Seen, challenge, errors, token
 
 NOT_SENT = "so they were not sent"
 
@@ -100,3 +103,40 @@ def a_token_service_that_asks_to_log_in_elsewhere(stage: Stage) -> None:
     give_tokens(stage)
     stage.registry.on("GET", "/token", bearer(f"{stage.thief.url}/token"))
     stage.on_tag(bearer(f"{stage.registry.url}/token"))
+
+
+def _repeating(stage: Stage, demand: Reply) -> None:
+    """Whoever is shown a credential shows it to everybody, as some do who want to help."""
+
+    def repeat(seen: Seen) -> Reply:
+        if not (seen.authorization or seen.body):
+            return Reply(401)
+        scheme, _, shown = (seen.authorization or "").partition(" ")
+        pair = base64.b64decode(shown).decode() if scheme == "Basic" else ""
+        said = f"{seen.authorization} is {pair}, {quote(pair)}; {seen.body}"
+        return errors(401 if seen.path == "/token" else 403, "DENIED", said)
+
+    for method in ("GET", "POST"):
+        stage.registry.on(method, "/token", repeat)
+    stage.serve(repeat, demand)
+
+
+@attack(DENIED, "[hidden]", is_trusted=True)
+def a_registry_that_repeats_a_password(stage: Stage) -> None:
+    """B8, B10: the text of errors is shown, but nothing that was brought along."""
+    _repeating(stage, challenge('Basic realm="x"'))
+
+
+@attack(DENIED, "[hidden]", is_trusted=True, credential=registry_token)
+def a_registry_that_repeats_a_token(stage: Stage) -> None:
+    _repeating(stage, bearer(f"{stage.registry.url}/token"))
+
+
+@attack(DENIED, "[hidden]", is_trusted=True)
+def a_token_service_that_repeats_a_password(stage: Stage) -> None:
+    _repeating(stage, bearer(f"{stage.registry.url}/token"))
+
+
+@attack(DENIED, "[hidden]", is_trusted=True, credential=identity_token)
+def a_token_service_that_repeats_an_identity_token(stage: Stage) -> None:
+    _repeating(stage, bearer(f"{stage.registry.url}/token"))
