@@ -5,6 +5,7 @@ addresses may be reached, TLS, no cookies, no credentials but those in the reque
 Whether to ask at all, ask again or follow a redirect is decided in `transport`.
 """
 
+import asyncio
 import time
 
 import aiohttp
@@ -61,20 +62,28 @@ class Wire:
         self._rules = rules
         self._on_request = on_request
         self._session: aiohttp.ClientSession | None = None
+        self._retiring: dict[asyncio.Task[None], aiohttp.ClientSession] = {}
         self._times = self._times_within(settings.timeout)
         self._closed = False
 
     async def close(self) -> None:
         """Close all connections; requests in flight and later ones fail."""
         self._closed = True
-        if self._session is not None:
-            await self._session.close()
+        sessions = [*self._retiring.values(), *([self._session] if self._session else [])]
+        for task in self._retiring:
+            task.cancel()
+        for session in sessions:
+            await session.close()
 
     def use(self, rules: Rules) -> None:
-        """Go by other rules from now on."""
+        """Go by other rules from now on; requests in flight end as they began."""
         self._rules = rules
-        if self._session is not None and isinstance(self._session.connector, aiohttp.TCPConnector):
-            self._session.connector.clear_dns_cache()  # it was filtered by the old ones
+        if self._session is not None:
+            # Its connections, and the addresses that it knows, were allowed by the old ones.
+            task = asyncio.create_task(self._retire(self._session))
+            self._retiring[task] = self._session
+            task.add_done_callback(self._retiring.pop)
+            self._session = None
 
     def check(self, url: URL) -> None:
         """Raise RegistryError if the address alone shows that it must not be asked."""
@@ -152,6 +161,11 @@ class Wire:
                 self._on_request(
                     RequestRecord(request.method, host, status, cause, took, path, limits)
                 )
+
+    async def _retire(self, session: aiohttp.ClientSession) -> None:
+        """Close a session when its last request must have ended."""
+        await asyncio.sleep(self._settings.timeout)
+        await session.close()
 
     def _near(self, host: str, port: int) -> Near:
         return self._rules.near_when_connecting(host, port)  # those of now

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -120,6 +120,20 @@ async def test_rules_can_be_replaced(registry: ScriptedRegistry, ruled: Ruled) -
     assert (await resolved(client, registry.reference)).digest == DIGEST
     client.use(Rules())
     await trouble(client, registry.reference)
+
+
+async def test_a_request_in_flight_ends_by_the_rules_that_it_began_with(
+    registry: ScriptedRegistry, ruled: Ruled
+) -> None:
+    hold = asyncio.Event()
+    registry.on_tag("HEAD", replace(manifest(), hold=hold))
+    client = await ruled(f"hosts: {{'{registry.host}': {{allowLoopback: true}}}}")
+    asked = asyncio.create_task(resolved(client, registry.reference))
+    await registry.asked(1)
+    client.use(Rules())
+    await trouble(client, registry.reference)
+    hold.set()
+    assert (await asked).digest == DIGEST
 
 
 async def test_names_are_resolved_anew_under_new_rules(

@@ -43,6 +43,22 @@ async def test_connections_are_reused(registry: ScriptedRegistry, transport: Tra
     assert len({seen.peer for seen in registry.seen}) == 1
 
 
+async def test_new_rules_begin_with_new_connections_and_the_old_ones_are_closed(
+    registry: ScriptedRegistry, impatient: Transport
+) -> None:
+    registry.on("HEAD", "/x", Reply())
+    request = Request("HEAD", URL(f"{registry.url}/x"), {})
+    await impatient.send(request)
+    wire = impatient._wire
+    impatient.use(impatient.rules)
+    (retiring, session) = next(iter(wire._retiring.items()))
+    await impatient.send(request)
+    assert len({seen.peer for seen in registry.seen}) == 2
+    await retiring
+    assert session.closed
+    assert not wire._retiring
+
+
 async def test_large_headers_are_read(registry: ScriptedRegistry, transport: Transport) -> None:
     registry.on("GET", "/x", Reply(200, (("X-Long", "x" * 60000),)))
     answer = await transport.send(get(f"{registry.url}/x"))

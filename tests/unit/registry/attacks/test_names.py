@@ -6,10 +6,11 @@ The client is driven with a resolver of the test's own, as no attacker's name se
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from imagerefresh.registry import RegistryClient, Resolved, Trouble
+from imagerefresh.registry import ConfigFile, RegistryClient, Resolved, Trouble
 from testbed.loop import BackgroundLoop
 from unit.registry.attacks.listener import ANOTHER, Listener
 from unit.registry.attacks.rows_realms import bearer
@@ -163,4 +164,19 @@ async def test_a_name_that_leads_elsewhere_after_the_check(scene: Scene, ruled: 
     scene.registry.received.clear()
     client.use(client._transport.rules)
     assert "a metadata service" in await scene.trouble(client)
+    assert scene.registry.received == b""
+
+
+async def test_a_connection_does_not_outlive_its_permission(
+    scene: Scene, ruled: Ruled, tmp_path: Path
+) -> None:
+    """An open one is as good as the address that it leads to."""
+    scene.serve(manifest())
+    client = await ruled(scene.rules())
+    assert isinstance(await scene.ask(client), Resolved)
+    scene.registry.received.clear()
+    file = tmp_path / "changed.yaml"
+    file.write_text(scene.rules().replace(", allowLoopback: true", ""))
+    client.use(ConfigFile(file, allow_loopback=False).load())
+    assert "a loopback address" in await scene.trouble(client)
     assert scene.registry.received == b""
