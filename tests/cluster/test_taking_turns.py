@@ -2,6 +2,7 @@
 
 import pytest
 
+from cluster.conftest import StartOperator
 from cluster.story import (
     REPOSITORY,
     TAG,
@@ -22,18 +23,21 @@ from cluster.story import (
     web_restart,
 )
 from testbed.namespace import Namespace
+from testbed.operator_process import OperatorProcess
 from testbed.registry import Registry
 from testbed.waiting import eventually
 from testbed.workloads import container, policy, restart, workload
-
-pytestmark = pytest.mark.usefixtures("operator")
 
 SIDE = "example/side"
 
 
 @pytest.fixture
-def both(namespace: Namespace, registry: Registry) -> None:
+def both(namespace: Namespace, registry: Registry, operator: OperatorProcess) -> None:
     """A Deployment of two containers, each followed by a policy of its own."""
+    settle(namespace, registry)
+
+
+def settle(namespace: Namespace, registry: Registry) -> None:
     registry.publish(REPOSITORY, TAG)
     registry.publish(SIDE, TAG)
     side = container("side", image(registry, SIDE))
@@ -106,3 +110,23 @@ def test_the_second_goes_on_when_the_first_has_failed(
         describe="the second has asked",
     )
     assert entry(namespace.policy("web"))["failed"] == bad
+
+
+def test_the_second_waits_across_a_kill(
+    namespace: Namespace, registry: Registry, start_operator: StartOperator
+) -> None:
+    """B22: what the first has asked is on the target; after a start both are run at once."""
+    operator = start_operator()
+    settle(namespace, registry)
+    bad = registry.publish(REPOSITORY, TAG, bad=True)
+    check(namespace)
+    wait_stuck(namespace)
+    registry.publish(SIDE, TAG)
+    assert ready(check(namespace, "side")) == ("Unknown", "WaitingForPolicy")
+    operator.kill()
+
+    start_operator()
+    found = check(namespace, "side")
+
+    assert ready(found) == ("Unknown", "WaitingForPolicy")
+    assert rollouts(namespace) == [None, bad]
