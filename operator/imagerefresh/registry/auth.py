@@ -163,6 +163,7 @@ class Authenticator:
             # Perhaps the token service has moved: hear anew what the host demands.
             self._demands.pop((host, scope))
             self._demands.pop(host)
+            self._silent_until.pop(host)
             raise
 
     def _demanded(self, answer: Answer, scope: str) -> _Demand:

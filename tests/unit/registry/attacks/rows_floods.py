@@ -9,7 +9,7 @@ from unit.registry.scripted import Reply, challenge
 
 _PIECE = b"a" * 64 * 1024
 _BOUND = 64 * 1024 * 1024
-"""Bytes that two turns of a client may take: 4 MiB, its largest answer, for each, and what is on
+"""Bytes that some turns of a client may take: 4 MiB, its largest answer, for each, and what is on
 its way when it hangs up.
 """
 

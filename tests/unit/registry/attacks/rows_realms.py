@@ -4,7 +4,7 @@ import base64
 from urllib.parse import quote
 
 from unit.registry.attacks.marks import identity_token, registry_token
-from unit.registry.attacks.stage import DENIED, MISCONFIGURED, Stage, attack
+from unit.registry.attacks.stage import DENIED, MISCONFIGURED, Check, Stage, attack
 from unit.registry.scripted import Reply, Seen, challenge, errors, token
 
 NOT_SENT = "so they were not sent"
@@ -37,6 +37,21 @@ def a_foreign_realm_before_a_harmless_one(stage: Stage) -> None:
     give_tokens(stage)
     realms = (f"{stage.thief.url}/token", f"{stage.registry.url}/token")
     stage.on_tag(challenge(*(f'Bearer realm="{realm}"' for realm in realms), "Basic realm=x"))
+
+
+@attack(MISCONFIGURED, NOT_SENT)
+def a_foreign_realm_where_the_api_begins(stage: Stage) -> None:
+    """A registry that says only there how to log in is asked there, bare."""
+    give_tokens(stage)
+    stage.on_tag(Reply(401))
+    stage.registry.on("GET", "/v2/", bearer(f"{stage.thief.url}/token"))
+
+
+@attack(DENIED)
+def a_redirect_where_the_api_begins(stage: Stage) -> Check:
+    stage.on_tag(Reply(401))
+    stage.registry.on("GET", "/v2/", Reply(307, (("Location", f"{stage.thief.url}/v2/"),)))
+    return lambda: "GET /v2/" in stage.registry.lines()
 
 
 @attack(MISCONFIGURED, "user name")
