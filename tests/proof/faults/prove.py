@@ -45,14 +45,12 @@ class Report:
 def prove(lane: Lane, kinds: Collection[Kind]) -> Report:
     """Play the lane's scenario undisturbed, then with each kind of fault at each of its writes."""
     report = Report(lane.scenario)
-    [undisturbed] = lane.attempt(None, [None])
-    played = undisturbed.points
-    expected = _end(undisturbed)
-    late = [point for point in undisturbed.points[len(played) :] if point.kind == EVENT]
-    report.points = played + late
-    _judge_undisturbed(report, undisturbed, lane)
-    lane.strike([undisturbed])
-    for kind in kinds if not report.problems else ():
+    try:
+        expected = _play_undisturbed(report, lane)
+    except (AssertionError, OSError) as error:
+        report.problems.append(f"{lane.scenario.name}, undisturbed: {error}")
+        return report
+    for kind in kinds:
         left = [point for point in report.points if kind.concerns(point.kind)]
         for _ in range(TRIES):
             for group in _groups(kind, left):
@@ -62,12 +60,23 @@ def prove(lane: Lane, kinds: Collection[Kind]) -> Report:
     return report
 
 
-def _judge_undisturbed(report: Report, attempt: Attempt, lane: Lane) -> None:
+def _play_undisturbed(report: Report, lane: Lane) -> Manifest:
+    """Finds out what is written; returns the end that all others are compared with.
+
+    Raises:
+        AssertionError: it did not come to its end, or by another number of rollouts.
+        OSError: the API server can't be reached.
+    """
+    [attempt] = lane.attempt(None, [None])
+    assert not attempt.problem, attempt.problem
+    played = attempt.points
+    expected = _end(attempt)
+    late = [point for point in attempt.points[len(played) :] if point.kind == EVENT]
+    report.points = played + late
     rollouts = attempt.stage.revision() - attempt.first_revision
-    if attempt.problem:
-        report.problems.append(f"undisturbed: {attempt.problem}")
-    elif rollouts != lane.scenario.rollouts:
-        report.problems.append(f"undisturbed: {rollouts} rollouts, not {lane.scenario.rollouts}")
+    assert rollouts == lane.scenario.rollouts, f"{rollouts} rollouts"
+    lane.strike([attempt])
+    return expected
 
 
 def _groups(kind: Kind, points: Sequence[Point]) -> Iterator[list[Point]]:
