@@ -112,8 +112,11 @@ async def end(memo: kopf.Memo, **_: Any) -> None:
 
 
 @kopf.on.event(*POLICY)
-def notice(event: kopf.RawEvent, memo: kopf.Memo, **_: Any) -> None:
-    """Runs before the keepers are matched: gives a policy its pacer, and marks the end of it."""
+async def notice(event: kopf.RawEvent, memo: kopf.Memo, **_: Any) -> None:
+    """Runs before the keepers are matched: gives a policy its pacer, and marks the end of it.
+
+    It awaits nothing, but kopf would run it in a thread if it were not async.
+    """
     policy: dict[str, Any] = dict(event["object"])
     metadata, process = policy["metadata"], memo.process
     pacer: Pacer = memo.setdefault("pacer", Pacer())
