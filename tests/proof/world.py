@@ -67,6 +67,16 @@ def world(*components: str) -> Iterator[World]:
 
 
 def complaints(log: Path) -> list[str]:
-    """Lines of an operator's log that must not be there: errors, and the heads of tracebacks."""
-    lines = log.read_text(errors="replace").splitlines()
-    return [line for line in lines if " ERROR " in line or line.startswith("Traceback ")]
+    """What must not be in an operator's log: errors, and tracebacks as a whole."""
+    found: list[str] = []
+    is_within = False
+    for line in log.read_text(errors="replace").splitlines():
+        if is_within:
+            found[-1] += f"\n{line}"
+            is_within = line.startswith(" ")  # the last line of a traceback says what was raised
+        elif line.startswith("Traceback "):
+            found.append(line)
+            is_within = True
+        elif " ERROR " in line:
+            found.append(line)
+    return found
