@@ -29,13 +29,16 @@ class ForwardProxy:
             [
                 *(sys.executable, "-m", "proxy", "--hostname", "127.0.0.1", "--port", "0"),
                 *("--port-file", str(ports), "--num-acceptors", "1", "--num-workers", "1"),
-                *("--data-dir", str(folder / f"{name}-data")),
                 *("--plugins", f"{proxy_rules.__name__}.{proxy_rules.KnownNames.__name__}"),
                 *(("--basic-auth", login) if login else ()),
             ],
             log=folder / f"{name}.log",
             env=os.environ
-            | {"PYTHONPATH": str(_TESTS), proxy_rules.VARIABLE: json.dumps(dict(names))},
+            | {
+                "HOME": str(folder),  # it keeps files there
+                "PYTHONPATH": str(_TESTS),
+                proxy_rules.VARIABLE: json.dumps(dict(names)),
+            },
         )
         self._child.wait_ready(lambda: ports.exists() and ports.read_text().strip())
         self.address = f"127.0.0.1:{ports.read_text().strip()}"
