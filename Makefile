@@ -40,6 +40,8 @@ test-unit: $(STAMP) ## Run the tests that need no control plane
 
 proof: $(STAMP) ## Prove in full what the tests only sample, and print the tables
 	PYTHONPATH=tests $(BIN)/python -m proof contract
+	PYTHONPATH=tests $(BIN)/python -m proof model
+	PYTHONPATH=tests $(BIN)/python -m proof mutation
 	PYTHONPATH=tests $(BIN)/python -m proof faults
 	PYTHONPATH=tests $(BIN)/python -m proof objects
 	PYTHONPATH=tests $(BIN)/python -m proof soak

@@ -8,6 +8,8 @@ PROOFS: Final = {
     "contract": "which tests prove which rule of docs/contract.md",
     "objects": "objects changed one field at a time while the operator runs",
     "soak": "many policies through moves, edits, failures and kills",
+    "model": "every state that a small model of a cluster can reach, around the real operator",
+    "mutation": "that the search of the model catches an operator broken on purpose",
     "faults": "every fault at every write of every story",
 }
 """Modules of this package with a function `main`, which takes the arguments and returns the exit
