@@ -19,6 +19,7 @@ SCOPES = (
     Scope(Setting((RESTART,), ROLLBACK, revisions=2), (target_events,), 1),
     Scope(Setting((RESTART,), sees_pods=True), (registry_events, time_events), 1, Start.UNLIKE),
     Scope(Setting((SET_ENV,), HOLD), (fight_events,), 2, Start.FOUGHT),
+    Scope(Setting((SET_ENV, SET_ENV)), (registry_events,), 1, Start.PINNED),
     Scope(Setting((RESTART, SET_ENV), HOLD), (registry_events,), 1, most=2_000),
     Scope(Setting((SET_ENV, SET_ENV), ROLLBACK), (registry_events,), 1, most=2_000),
     Scope(Setting((SET_ENV,), ROLLBACK, revisions=2), (target_events,), 1),

@@ -34,6 +34,8 @@ class Start(StrEnum):
     """Set back three times within the hour."""
     UNLIKE = "unlike"
     """Pods of floating images run a digest other than the tag's."""
+    PINNED = "one pinned"
+    """The last image is pinned in the policy."""
     ROLLING = "rolling"
     """In the middle of a rollout."""
 
@@ -78,6 +80,8 @@ def first_world(setting: Setting, start: Start) -> World:
     )
     if start is Start.FOUGHT:
         running = tuple(_fought_over(share) for share in running)
+    if start is Start.PINNED:
+        running = (*running[:-1], running[-1]._replace(is_pinned=True))
     phase = Phase.PROGRESSING if start is Start.ROLLING else Phase.HEALTHY
     return world._replace(shares=running, phase=phase)
 
@@ -116,6 +120,7 @@ def all_scopes() -> Iterator[Scope]:
             both = Setting(actions, on_failure)
             yield Scope(both, (registry_events,), 2, most=100_000)
             yield Scope(both, (people_events, time_events), 1)
+            yield Scope(both, (registry_events, people_events), 2, Start.PINNED, most=50_000)
             yield Scope(both, (store_events,), 1)
             undone = Setting(actions, on_failure, revisions=2)
             yield Scope(undone, (target_events,), 1, most=100_000)
