@@ -295,7 +295,7 @@ class Histories(RuleBasedStateMachine):
         self.shop.is_up = True
         still = 0
         for round_number in range(QUIET_ROUNDS):
-            writes = self.shop.writes
+            news = self.shop.news
             for target in self.targets:
                 if not target.document["spec"].get("paused"):
                     target.observe()
@@ -304,7 +304,7 @@ class Histories(RuleBasedStateMachine):
             for name in sorted(self.shop.policies):
                 self._run(name)
             self.shop.now += TURN
-            still = still + 1 if self.shop.writes == writes else 0
+            still = still + 1 if self.shop.news == news else 0
             if still == 2:
                 event(f"at rest after {round_number // 5 * 5} rounds and more")
                 break
@@ -333,5 +333,5 @@ class Histories(RuleBasedStateMachine):
 
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
-    max_examples=30, stateful_step_count=40, suppress_health_check=list(HealthCheck)
+    max_examples=15, stateful_step_count=30, suppress_health_check=list(HealthCheck)
 )

@@ -46,7 +46,8 @@ class Shop(Cluster):
     """The policy whose run it is."""
     writes_left: int | None = None
     """How many writes there are until the operator is killed."""
-    writes: int = 0
+    news: int = 0
+    """Writes that said more than when tags were last looked at."""
 
     def spec(self, policy: str) -> Spec:
         """A policy's spec."""
@@ -76,6 +77,7 @@ class Shop(Cluster):
         before = deepcopy(target.document)
         target.apply(patch)
         check_patch(self, target, before)
+        self.news += 1
         self._count()
         return cast("JsonObject", deepcopy(target.document))
 
@@ -84,13 +86,13 @@ class Shop(Cluster):
         self, namespace: str, name: str, status: JsonObject, resource_version: str | None = None
     ) -> JsonObject:
         policy = self.policies[name]
+        self.news += _without_times(policy["status"]) != _without_times(status)
         policy["status"] = deepcopy(status)
         policy["metadata"]["resourceVersion"] = str(int(policy["metadata"]["resourceVersion"]) + 1)
         self._count()
         return cast("JsonObject", deepcopy(policy))
 
     def _count(self) -> None:
-        self.writes += 1
         if self.writes_left is not None:
             self.writes_left -= 1
             if self.writes_left <= 0:
@@ -130,6 +132,11 @@ class Silent(Teller):
     @override
     def spread(self, policy: Mapping[str, Any], news: Iterable[News]) -> None:
         pass
+
+
+def _without_times(status: JsonObject | None) -> JsonObject:
+    silent = ("lastCheckTime", "nextCheckTime")
+    return {key: value for key, value in (status or {}).items() if key not in silent}
 
 
 def older_claimants(shop: Shop, policy: str) -> list[str]:
