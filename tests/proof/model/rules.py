@@ -48,6 +48,8 @@ def account(
                 _check_record(setting, is_restart, old, new)
         if new.part != old.part:
             causes = _use_up(setting, before, old, new, has_looked=has_looked)
+            if not (is_restart or has_rolled):
+                _check_no_proof_is_lost(start, old, new)
         shares.append(old._replace(note=new.note, part=new.part, causes=causes))
     return before._replace(shares=tuple(shares), is_observed=False)
 
@@ -128,6 +130,17 @@ def _check_record(setting: Setting, is_restart: bool, old: Share, new: Share) ->
         raise Broken("recorded is nothing that the pods clearly do not run")
     elif not state.adopted and not old.has_flickered and old.past[-1].pods != 1 << record:
         raise Broken("recorded is only what all pods run")
+
+
+def _check_no_proof_is_lost(start: World, old: Share, new: Share) -> None:
+    """A field is recorded on health alone, before a newer digest is asked (B14)."""
+    state, recorded = newest(start, old)
+    assert new.note.state is not None
+    if state is None or state.asked in (None, recorded, new.note.state.asked, state.failed):
+        return
+    is_healthy = start.phase is Phase.HEALTHY and start.is_observed
+    if is_healthy and old.part.field == state.asked and not start.has_retry:
+        raise Broken("what is proven is recorded before a newer digest is asked")
 
 
 def _check_failed(world: World, old: Share, new: Share) -> None:

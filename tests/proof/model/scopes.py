@@ -34,6 +34,8 @@ class Start(StrEnum):
     """Set back three times within the hour."""
     UNLIKE = "unlike"
     """Pods of floating images run a digest other than the tag's."""
+    BEHIND = "behind"
+    """Tags have moved on from what is asked and healthy, and of the last image not recorded yet."""
     PINNED = "one pinned"
     """The last image is pinned in the policy."""
     ROLLING = "rolling"
@@ -79,25 +81,52 @@ def first_world(setting: Setting, start: Start) -> World:
         for share in world.shares
     )
     if start is Start.FOUGHT:
-        running = tuple(_fought_over(share) for share in running)
+        running = tuple(
+            _asked(share, 0, 0, Cause.NONE, set_back_ages=(0, 0, 0)) for share in running
+        )
+    if start is Start.BEHIND:
+        running = tuple(_asked(share, 1, 1, Cause.MOVE) for share in running)
+        last = running[-1]
+        assert last.entry is not None
+        running = (
+            *running[:-1],
+            last._replace(
+                note=last.note._replace(record=None), entry=last.entry._replace(recorded=None)
+            ),
+        )
     if start is Start.PINNED:
         running = (*running[:-1], running[-1]._replace(is_pinned=True))
     phase = Phase.PROGRESSING if start is Start.ROLLING else Phase.HEALTHY
     return world._replace(shares=running, phase=phase)
 
 
-def _fought_over(share: Share) -> Share:
-    state = State(1, 0, False, False, None, False, (0, 0, 0), False)  # noqa: FBT003 by its columns
-    part = Part(field=0, stamp=(1, 0))
-    past = (share.past[-1]._replace(part=part),)
+def _asked(
+    share: Share, digest: int, recorded: int, causes: Cause, set_back_ages: tuple[int, ...] = ()
+) -> Share:
+    """An image of a running policy, with a field."""
+    state = State(
+        serial=1,
+        asked=digest,
+        is_timed=False,
+        adopted=False,
+        failed=None,
+        has_handled_retry=False,
+        set_back_ages=set_back_ages,
+        has_seen_deadline=False,
+    )
+    part = Part(field=digest, stamp=(1, digest))
     return share._replace(
-        note=Note(state, 0), entry=Entry(state, 0), part=part, past=past, causes=Cause.NONE
+        note=Note(state, recorded),
+        entry=Entry(state, recorded),
+        part=part,
+        past=(share.past[-1]._replace(part=part),),
+        causes=causes,
     )
 
 
 MEETINGS = (Start.PLAIN, Start.FOUND, Start.ROLLING)
 ANYONE = (registry_events, people_events, time_events, store_events)
-_UNDOING = (registry_events, target_events)
+UNDOING = (registry_events, target_events)
 
 
 def all_scopes() -> Iterator[Scope]:
@@ -110,12 +139,13 @@ def all_scopes() -> Iterator[Scope]:
                 yield Scope(alone, ANYONE, 2, start)
             if start is not Start.ROLLING:
                 undone = Setting((action,), on_failure, revisions=2)
-                yield Scope(undone, _UNDOING, 2, start, most=150_000)
+                yield Scope(undone, UNDOING, 2, start, most=150_000)
         seen = Setting((RESTART,), on_failure, sees_pods=True)
         yield Scope(seen, (registry_events, people_events, time_events), 2)
         yield Scope(seen, (registry_events, time_events), 2, Start.UNLIKE)
         fought = Setting((SET_ENV,), on_failure)
         yield Scope(fought, (fight_events, time_events, people_events), 3, Start.FOUGHT)
+        yield Scope(Setting((SET_ENV, SET_ENV), on_failure), (registry_events,), 1, Start.BEHIND)
         for actions in ((RESTART, RESTART), (RESTART, SET_ENV), (SET_ENV, SET_ENV)):
             both = Setting(actions, on_failure)
             yield Scope(both, (registry_events,), 2, most=100_000)
