@@ -5,11 +5,11 @@ B13, B14, B22, B29. The operator is killed at each write, and each write is refu
 
 import pytest
 
+from proof.faults.images import Images
 from proof.faults.kinds import Kind
 from proof.faults.lane import lane
 from proof.faults.prove import prove
 from proof.faults.scenarios import MOVE
-from proof.faults.stage import Images
 from proof.faults.table import table
 from testbed.controlplane import ControlPlane
 from testbed.registry import Registry

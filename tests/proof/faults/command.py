@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from proof.faults.images import Images
 from proof.faults.kinds import Kind
 from proof.faults.lane import lane
 from proof.faults.prove import Report, prove
 from proof.faults.scenarios import SCENARIOS, Scenario
-from proof.faults.stage import Images
 from proof.faults.table import summary, table
 from testbed.controlplane import ControlPlane
 from testbed.installation import install_cluster_part

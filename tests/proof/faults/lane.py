@@ -14,9 +14,10 @@ from pathlib import Path
 from cluster.admission import refused_serials
 from proof.faults import writes
 from proof.faults.attempt import Attempt
+from proof.faults.images import Images
 from proof.faults.kinds import Kind, Point
 from proof.faults.scenarios import Scenario
-from proof.faults.stage import PATIENCE, Images, Stage
+from proof.faults.stage import PATIENCE, Stage
 from testbed.api import path
 from testbed.controlplane import ControlPlane
 from testbed.fault_proxy import FaultProxy

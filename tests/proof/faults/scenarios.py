@@ -7,16 +7,16 @@ waits in between only for what must come whatever fault there is.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from proof.faults.stage import (
+from proof.faults.images import (
     BAD,
     FIRST,
     FOREIGN_PREFIX,
     SECOND,
     SIDE,
     THIRD,
-    Stage,
     foreign_record,
 )
+from proof.faults.stage import Stage
 from testbed.workloads import rolled_out
 
 DEADLINE = 2

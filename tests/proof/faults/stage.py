@@ -6,25 +6,22 @@ All stages share the images' digests, so what is left at the end can be compared
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import urlencode
 
 from cluster.story import entry, ready, rollouts, state
 from imagerefresh.api.names import GROUP, REQUESTED_AT
+from proof.faults.images import SIDE, WEB, Images, repository
 from testbed.api import Manifest, path
 from testbed.namespace import Namespace
-from testbed.registry import Registry
 from testbed.waiting import wait_until
 from testbed.workloads import RESOURCES, container, environment, policy, restart, set_env, workload
 
 T = TypeVar("T")
 
-WEB, SIDE = "web", "side"
-FIRST, SECOND, THIRD, BAD = "first", "second", "third", "bad"
 VARIABLE = "DIGEST"
-FOREIGN_PREFIX = "other.example"
 PATIENCE = 120.0  # seconds for anything, the back-off of a write that is refused twice included
 _PAUSE = 0.2  # a dozen stages wait at once
 _RARELY = "24h"
@@ -33,33 +30,6 @@ _requests = itertools.count(1)
 _FLEETING = {"serial", "askedTime", "lastRefreshTime", "deadlineSeen"}
 
 _WHY = re.compile(r"did not become healthy \([^)]*\)")
-
-
-@dataclass(frozen=True)
-class Images:
-    """Digests of the images WEB and SIDE, the same labels each: FIRST, SECOND, THIRD and BAD, which
-    never runs.
-    """
-
-    registry: Registry
-    digests: Mapping[str, Mapping[str, str]]
-
-    @classmethod
-    def publish(cls, registry: Registry) -> "Images":
-        digests = {
-            image: {
-                label: registry.publish(_repository(image), label, bad=label == BAD)
-                for label in (FIRST, SECOND, THIRD, BAD)
-            }
-            for image in (WEB, SIDE)
-        }
-        return cls(registry, digests)
-
-    def labels(self) -> Iterable[tuple[str, str]]:
-        """Each digest with its label."""
-        for found in self.digests.values():
-            for label, digest in found.items():
-                yield digest, label
 
 
 @dataclass(frozen=True)
@@ -73,7 +43,7 @@ class Stage:
     def move(self, label: str, image: str = WEB) -> None:
         """Let the image's tag serve the digest of that label."""
         digest = self.images.digests[image][label]
-        self.images.registry.retag(_repository(image), self.name, digest)
+        self.images.registry.retag(repository(image), self.name, digest)
 
     def create_target(
         self,
@@ -84,7 +54,7 @@ class Stage:
         """A Deployment with a container for image WEB, and one for each other image."""
         address = self.images.registry.address
         containers = [
-            container(image, f"{address}/{_repository(image)}:{self.name}", env={VARIABLE: ""})
+            container(image, f"{address}/{repository(image)}:{self.name}", env={VARIABLE: ""})
             for image in (WEB, *others)
         ]
         self.namespace.create(
@@ -103,13 +73,13 @@ class Stage:
         self.namespace.create(manifest)
 
     def restart(self, image: str = WEB) -> Manifest:
-        return restart(image, self.images.registry.address, _repository(image), self.name)
+        return restart(image, self.images.registry.address, repository(image), self.name)
 
     def set_env(self, image: str = WEB) -> Manifest:
         return set_env(
             image,
             self.images.registry.address,
-            _repository(image),
+            repository(image),
             self.name,
             container=image,
             variable=VARIABLE,
@@ -241,15 +211,6 @@ class Stage:
         for kind in ("ImageRefreshPolicy", "Deployment"):
             if self.namespace.find(kind, self.name):
                 self.namespace.delete(kind, self.name)
-
-
-def foreign_record(images: Images, label: str) -> Mapping[str, str]:
-    """The annotation in which another tool kept what it had recorded."""
-    return {f"{FOREIGN_PREFIX}/last-refreshed-{WEB}-digest": images.digests[WEB][label]}
-
-
-def _repository(image: str) -> str:
-    return f"example/{image}"
 
 
 def _lasting(found: Manifest) -> Manifest:

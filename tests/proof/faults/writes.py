@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from cluster.story import entry, ready
 from imagerefresh.api.names import GROUP, state_annotation
-from proof.faults.stage import WEB
+from proof.faults.images import WEB
 from testbed.api import Manifest
 from testbed.faults import Write
 
