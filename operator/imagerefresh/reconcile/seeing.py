@@ -30,6 +30,9 @@ from imagerefresh.reconcile.acting import unmet
 from imagerefresh.reconcile.run import Run
 from imagerefresh.reconcile.witness import Testimony
 
+LEFT_TO_A_PERSON = frozenset({Verdict.PAUSED, Verdict.UNPROVABLE})
+"""A rollout then goes on when somebody lets it, so its clock does not run (B19)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sight:
@@ -149,7 +152,7 @@ def _note_progress(run: Run, images: tuple[ImageView, ...], health: Health, seen
         earlier,
         asks or progress.NO_ASKS,
         health.counts,
-        is_running=health.verdict is not Verdict.PAUSED and not waits_for_registry(images),
+        is_running=health.verdict not in LEFT_TO_A_PERSON and not waits_for_registry(images),
         seen=seen,
         now=run.now,
     )

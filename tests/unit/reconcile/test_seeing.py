@@ -24,6 +24,7 @@ from unit.plan.builders import (
     NOW,
     PAUSED,
     PROGRESSING,
+    UNPROVABLE,
     Json,
     a_memory,
     a_target,
@@ -143,10 +144,12 @@ class TestProgress:
         target = a_target(variable=D1)
         assert [self.stalled(run, s, PROGRESSING, target) for s in (0, 700)] == [0, 700]
 
-    def test_time_stands_still_while_paused(self) -> None:
+    @pytest.mark.parametrize("left", [PAUSED, UNPROVABLE])
+    def test_time_stands_still_while_a_person_keeps_it(self, left: Health) -> None:
+        """A pause, OnDelete or a partition: the rollout goes on when somebody lets it."""
         run = a_run(self.ROLLING)
         self.stalled(run, 0)
-        assert self.stalled(run, 3600, PAUSED) == 0
+        assert self.stalled(run, 3600, left) == 0
         assert self.stalled(run, 3660) == 60
 
     def test_a_rollout_from_zero_begins_anew(self) -> None:
