@@ -26,6 +26,8 @@ from imagerefresh.reference import InvalidReference, Reference, is_digest, parse
 _SERIAL = re.compile("[0-9]{1,15}", re.ASCII)
 MAX_SERIAL = 10**15
 """Far beyond what is ever reached, and far from where numbers end in JSON."""
+RESTART = "restart"
+"""What a Restart claims."""
 CONTAINER_LISTS = ("containers", "initContainers")
 
 Containers: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -112,7 +114,7 @@ def claim_of(image: Image) -> str:
         case Action(set_image=SetImageAction(container=container)):
             return f"image {container}"
         case _:
-            return "restart"
+            return RESTART
 
 
 def carries(image: Image, carried: Carried, digest: str | None) -> bool:
@@ -147,10 +149,11 @@ def _read_restart(
         for name, text in (ours.images.items() if ours else ())
         if ours and name in containers and is_pinned_by(_image(containers[name]), text, ours.digest)
     }
+    # Of a pinned one counts what it runs without the pin, which may be another tag by now.
     concerned = tuple(action.containers) or tuple(
         name
         for name, container in containers.items()
-        if name in pinned or _without_digest(_image(container)) == str(image.reference)
+        if _without_digest(_image(container)) == str(image.reference)
     )
     if not concerned:
         return Carried(

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from imagerefresh.api.names import pin_annotation, stamp_annotation
-from imagerefresh.api.policy import Image
+from imagerefresh.api.policy import ActionType, Image
 from imagerefresh.api.reasons import Reason
 from imagerefresh.plan.template import MAX_SERIAL, Carried, Stamp, carries, read
-from unit.plan.builders import D1, D2, REGISTRY, VARIABLE, WEB_TEXT, Json, a_target
+from unit.plan.builders import D1, D2, REGISTRY, VARIABLE, WEB_TEXT, Json, a_target, an_image
 from unit.plan.templates import (
     INGESTOR,
     PROXY,
@@ -109,6 +109,13 @@ class TestReadRestart:
         found = read(WEB, target)
         assert not found.is_pinned
         assert found.problem is not None
+
+    def test_our_own_pin_of_another_tag_is_of_no_concern(self) -> None:
+        """B21: after a change of the policy's tag; without the pin the old tag would run."""
+        other = an_image(ActionType.RESTART, tag="stable")
+        problem = read(other, a_target(pin=D1)).problem
+        assert problem is not None
+        assert problem.reason is Reason.NoMatchingContainer
 
     def test_a_pin_that_somebody_took_away_floats(self) -> None:
         target = a_target(pin=D1)
