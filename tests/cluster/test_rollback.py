@@ -28,13 +28,15 @@ from testbed.api import Manifest
 from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.waiting import eventually
-from testbed.workloads import rolled_out, set_image
+from testbed.workloads import restart, rolled_out, set_image
 
 pytestmark = pytest.mark.usefixtures("operator")
 
 DEADLINE = 2
 """Progress deadline of the Deployments, in seconds."""
 ROLLBACK = {"onFailure": "Rollback"}
+ELSEWHERE = "example/other"
+WEB = {"container": "web"}
 
 
 def settle(namespace: Namespace, registry: Registry, image: Manifest) -> str:
@@ -59,6 +61,14 @@ def text(namespace: Namespace) -> str:
     containers = namespace.deployment("web")["spec"]["template"]["spec"]["containers"]
     found: str = containers[0]["image"]
     return found
+
+
+def follow_elsewhere(namespace: Namespace, registry: Registry) -> None:
+    """Take target and policy to another repository, as a person does when an image moves house."""
+    there = f"{registry.address}/{ELSEWHERE}:{TAG}"
+    image = set_image("web", registry.address, ELSEWHERE, TAG, **WEB)
+    namespace.kubectl("set", "image", "deployment/web", f"web={there}")
+    namespace.patch("ImageRefreshPolicy", "web", {"spec": {"images": [image]}})
 
 
 def wait_rolled_out(namespace: Namespace) -> None:
@@ -138,6 +148,19 @@ class TestRestart:
         assert text(namespace).endswith(f"@{first}")
         told(namespace, "RolledBack", 2)
 
+    @pytest.mark.usefixtures("bad")
+    def test_another_tag_in_the_policy_does_not_float_the_old_one(
+        self, namespace: Namespace, registry: Registry, first: str
+    ) -> None:
+        """B11: without the pin the container would run just the digest that failed."""
+        registry.publish(REPOSITORY, "stable")
+        other = restart("web", registry.address, REPOSITORY, "stable")
+        namespace.patch("ImageRefreshPolicy", "web", {"spec": {"images": [other]}})
+
+        wait_ready(namespace, status="False", reason="NoMatchingContainer")
+
+        assert text(namespace) == f"{registry.address}/{REPOSITORY}:{TAG}@{first}"
+
 
 class TestFields:
     """SetEnv and SetImage: by the field itself."""
@@ -168,6 +191,20 @@ class TestFields:
         assert text(namespace).endswith(f"@{first}")
         wait_rolled_out(namespace)
         assert state(namespace.deployment("web"))["failed"] == bad
+
+    def test_nothing_goes_back_to_a_digest_of_another_repository(
+        self, namespace: Namespace, registry: Registry
+    ) -> None:
+        """B1: it is not there."""
+        settle(namespace, registry, set_image("web", registry.address, REPOSITORY, TAG, **WEB))
+        bad = registry.publish(ELSEWHERE, TAG, bad=True)
+
+        follow_elsewhere(namespace, registry)
+
+        found = wait_ready(namespace, status="False", reason="RolloutFailed")
+        assert "rolled back" not in message(found)
+        assert text(namespace) == f"{registry.address}/{ELSEWHERE}:{TAG}@{bad}"
+        assert record(namespace.deployment("web")) is None
 
     def test_a_first_digest_has_nothing_to_go_back_to(
         self, namespace: Namespace, registry: Registry

@@ -171,3 +171,22 @@ def test_an_unproven_digest_that_somebody_takes_back_is_held(
     assert ready(found) == ("False", "Rejected")
     assert (entry(found)["failed"], entry(found)["recorded"]) == (bad, first)
     assert texts(namespace) == {"web": f"{image(registry)}@{first}"}
+
+
+def test_a_digest_of_another_repository_is_not_set_back(
+    namespace: Namespace, registry: Registry, first: str
+) -> None:
+    """B1, B17: nobody can pull it there, also while the new tag can't be read."""
+    there = "example/other"
+    namespace.kubectl("set", "image", "deployment/web", f"web={registry.address}/{there}:{TAG}")
+    images = [set_image("web", registry.address, there, TAG, container="web")]
+    namespace.patch("ImageRefreshPolicy", "web", {"spec": {"images": images}})
+
+    wait_ready(namespace, status="False", reason="ImageNotFoundOrDenied")
+    check(namespace)
+
+    assert texts(namespace) == {"web": f"{registry.address}/{there}:{TAG}"}
+    published = registry.publish(there, TAG)
+    check(namespace)
+    wait_recorded(namespace, published)
+    assert rollouts(namespace) == [None, first, first, published]  # the third is the edit

@@ -217,12 +217,14 @@ def _outcome(case: Case) -> Outcome:
 
 
 def _patch(case: Case, memory: Memory, template: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The state is written whole in every patch, and the record with it (B22)."""
-    name = case.own.image.name
-    annotations = {state_annotation(name): state_text(memory)}
-    if memory.recorded is not None:
-        prefix = case.view.spec.annotation_prefix
-        annotations[record_annotation(prefix, name)] = memory.recorded
+    """The state is written whole in every patch, and the record with it (B22): without one, what
+    another repository's image has left there goes.
+    """
+    name, prefix = case.own.image.name, case.view.spec.annotation_prefix
+    annotations = {
+        state_annotation(name): state_text(memory),
+        record_annotation(prefix, name): memory.recorded,
+    }
     patch: dict[str, Any] = {"metadata": {"annotations": annotations}}
     if template:
         patch["spec"] = {"template": template}

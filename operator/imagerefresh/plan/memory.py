@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from imagerefresh.api.names import record_annotation, state_annotation
 from imagerefresh.api.status import ImageStatus
 from imagerefresh.api.timestamps import parse_timestamp, timestamp
-from imagerefresh.plan.template import MAX_SERIAL, Carried, as_digest
+from imagerefresh.plan.template import MAX_SERIAL, RESTART, Carried, as_digest
+from imagerefresh.reference import InvalidReference, parse
 
 TEXT_LENGTH = 1024
 """Characters that status keeps of a text."""
@@ -167,6 +168,8 @@ def recollect(
     on_target = parse_state(annotations.get(state_annotation(name)))
     record = as_digest(annotations.get(record_annotation(prefix, name)))
     in_status = from_status(status)
+    if on_target is not None and _is_elsewhere(on_target.reference, reference):
+        record = None  # it was written together with the state, of an image of another repository
 
     if on_target is None and in_status is None:
         found = _without_either_copy(carried, record)
@@ -191,12 +194,28 @@ def recollect(
     if held.asked is None and held.recorded is not None:
         stamped = carried.stamp.digest if carried.stamp else None
         held = replace(held, asked=carried.digest or stamped or held.recorded)
+    if _is_elsewhere(held.reference, reference):
+        # A digest means nothing in another repository, to be set back there or rolled back to: the
+        # image is met anew. A field tells what it carries; a floating tag counts as a move (B1).
+        floats = carried.digest is None and claim == RESTART
+        asked = held.asked if floats else carried.digest
+        asked_time = held.asked_time if asked == held.asked else None
+        held = replace(held, asked=asked, asked_time=asked_time, adopted=True, recorded=None)
+        is_missing = False
     if held.reference != reference:
         # Another image is followed now: what was held of the old one says nothing about it (B1).
         held = replace(held, reference=reference, failed=None, set_back_times=())
     if held.failed is not None and held.failed == held.recorded:
         held = replace(held, failed=None)  # a person has recorded it by hand: they know better
     return Recollection(held, is_missing)
+
+
+def _is_elsewhere(known: str, reference: str) -> bool:
+    """Whether what is known speaks of another repository. An unreadable text speaks of none."""
+    try:
+        return parse(known).name != parse(reference).name
+    except InvalidReference:
+        return False
 
 
 def _without_either_copy(carried: Carried, record: str | None) -> Memory:

@@ -6,12 +6,24 @@ from dataclasses import replace
 import pytest
 
 from imagerefresh.api.names import record_annotation, state_annotation
+from imagerefresh.api.policy import ActionType
 from imagerefresh.plan import decide as table
 from imagerefresh.plan.case import Case
 from imagerefresh.plan.decide import TABLE, Row, decide
 from imagerefresh.plan.memory import parse_state
 from imagerefresh.plan.template import read
-from unit.plan.builders import GROUP, patched
+from unit.plan.builders import (
+    D1,
+    D2,
+    GROUP,
+    LATE,
+    a_memory,
+    a_target,
+    a_view,
+    an_image,
+    an_own,
+    patched,
+)
 from unit.plan.examples import Carries, Example, field_after
 from unit.plan.rows import EXAMPLES
 
@@ -55,6 +67,16 @@ def test_row(example: Example) -> None:
 def test_every_row_has_an_example_and_names_its_rule() -> None:
     assert {example.row for example in EXAMPLES} == {row.name for row in TABLE}
     assert all(row.why.startswith("B") for row in TABLE)
+
+
+def test_what_another_repository_left_as_a_record_goes() -> None:
+    """B1, B22: or it would count as this image's from the next run on."""
+    kept = {record_annotation(GROUP, "ingestor"): D1}
+    target = a_target(variable=D1, annotations=kept)
+    memory = a_memory(D1, None, adopted=True)
+    view = a_view(target, an_own(an_image(ActionType.SET_ENV), target, memory, D2), health=LATE)
+    after = patched(target, decide(view).patch)
+    assert set(after["metadata"]["annotations"]) == {state_annotation("ingestor")}
 
 
 def _never(_: Case) -> bool:

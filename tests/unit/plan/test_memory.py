@@ -174,6 +174,47 @@ def test_another_reference_drops_a_hold(status: Memory | None) -> None:
     assert found.memory.reference == "registry.example.com/example/web:1"
 
 
+class TestAnotherRepository:
+    """B1: a digest means nothing there, so the image is met anew; only a restart counts as a move.
+
+    Otherwise what was proven in the old one would be set back, or rolled back to, in the new one.
+    """
+
+    ELSEWHERE: Final = "registry.example.com/example/other:prod"
+    FIELD: Final = "image web"
+
+    @pytest.mark.parametrize("status", [None, known(D1, D1)], ids=["status lost", "status kept"])
+    @pytest.mark.parametrize("digest", [None, D1, D2])
+    def test_a_field_tells_what_it_carries(self, status: Memory | None, digest: str | None) -> None:
+        found = self.recall(known(D1, D1), status, Carried(digest), claim=self.FIELD)
+        assert (found.asked, found.recorded, found.adopted) == (digest, None, True)
+
+    def test_a_floating_tag_counts_as_a_move(self) -> None:
+        found = self.recall(known(D1, D1), known(D1, D1), FLOATING, claim="restart")
+        assert (found.asked, found.recorded) == (D1, None)
+
+    def test_the_old_record_stays_forgotten(self) -> None:
+        """Status tells of the new repository already, the target is not written yet."""
+        met = known(D1, None, adopted=True, reference=self.ELSEWHERE)
+        assert self.recall(known(D1, D1), met, Carried(D1), claim="").recorded is None
+
+    def test_another_tag_is_none(self) -> None:
+        memory = known(D1, D1)
+        reference = REFERENCE.replace(":prod", ":stable")
+        assert recall(annotated(NAME, memory), memory, reference=reference).memory.is_proven
+
+    def recall(
+        self, on_target: Memory, status: Memory | None, carried: Carried, *, claim: str
+    ) -> Memory:
+        """What is recollected once the policy follows the image elsewhere."""
+        found = recall(
+            annotated(NAME, on_target), status, carried, reference=self.ELSEWHERE, claim=claim
+        )
+        assert not found.is_missing_on_target
+        assert found.memory.serial == on_target.serial
+        return found.memory
+
+
 @pytest.mark.parametrize("carried", [FLOATING, Carried(D2), Carried(stamp=Stamp(3, D2))])
 def test_a_status_that_lost_what_was_asked_falls_back(carried: Carried) -> None:
     """B22: an unparsable value counts as missing; nothing may be stuck for want of it."""
