@@ -4,7 +4,7 @@ B3, B18, B22, B25, B26: whatever a field comes to hold, a policy converges or sa
 """
 
 from cluster.conftest import StartOperator
-from proof.objects import chosen, failures, past_the_schema, run, table
+from proof.objects.command import chosen, failures, past_the_schema, run, table
 from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.ruleless import no_rules

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proof.crowd import crowd
-from proof.soak import COMPONENTS, Soak
+from proof.soak.command import COMPONENTS, Soak
+from proof.soak.crowd import crowd
 from proof.world import World
 from testbed.controlplane import ControlPlane
 from testbed.registry import Registry

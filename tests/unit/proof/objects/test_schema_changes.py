@@ -3,9 +3,9 @@
 import pytest
 
 from imagerefresh import crdgen
-from proof.object_steps import EXAMPLE, steps
-from proof.schema_changes import FieldChange, field_changes, sample_changes
-from proof.subject import new_policy
+from proof.objects.schema_changes import FieldChange, field_changes, sample_changes
+from proof.objects.steps import EXAMPLE, steps
+from proof.objects.subject import new_policy
 from schema_documents import ABSENT, STATUS, Json, fields
 
 REGISTRY = "127.0.0.1:5000"

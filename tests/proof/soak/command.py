@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
-from proof.crowd import Member, crowd
-from proof.history import BAD, Deeds
-from proof.observer import Observer
-from proof.people import POLICY, Person, Publisher
-from proof.unsettled import find_unsettled
+from proof.soak.crowd import Member, crowd
+from proof.soak.history import BAD, Deeds
+from proof.soak.observer import Observer
+from proof.soak.people import POLICY, Person, Publisher
+from proof.soak.unsettled import find_unsettled
 from proof.world import World, complaints, world
 from testbed.waiting import wait_until
 from testbed.watch import Watch

@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias
 
 from imagerefresh import crdgen
 from imagerefresh.api.names import REQUESTED_AT, RETRY_AT
-from proof.annotation_changes import HUGE, ODD_TEXTS, annotation_changes, cut
-from proof.schema_changes import FieldChange, field_changes, sample_changes
-from proof.subject import POLICY, Subject, new_policy
-from proof.workload_changes import workload_changes
-from proof.workload_edits import ALL_KINDS, WorkloadChange
+from proof.objects.annotation_changes import HUGE, ODD_TEXTS, annotation_changes, cut
+from proof.objects.schema_changes import FieldChange, field_changes, sample_changes
+from proof.objects.subject import POLICY, Subject, new_policy
+from proof.objects.workload_changes import workload_changes
+from proof.objects.workload_edits import ALL_KINDS, WorkloadChange
 from schema_documents import STATUS
 from testbed.api import ApiError
 

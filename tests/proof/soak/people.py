@@ -15,8 +15,8 @@ from imagerefresh.api.names import (
     record_annotation,
     state_annotation,
 )
-from proof.crowd import TAG, VARIABLE, Member
-from proof.history import BAD, Deeds
+from proof.soak.crowd import TAG, VARIABLE, Member
+from proof.soak.history import BAD, Deeds
 from testbed.api import ApiError
 from testbed.controlplane import CommandError
 from testbed.namespace import Namespace

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from imagerefresh.api.names import GROUP, record_annotation
-from proof.crowd import Followed, Member
-from proof.history import Deeds
+from proof.soak.crowd import Followed, Member
+from proof.soak.history import Deeds
 from testbed.api import Manifest
 from testbed.workloads import condition, rolled_out
 

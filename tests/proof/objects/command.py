@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from proof.object_steps import EXAMPLE, SEED, Step, steps
-from proof.subject import IMAGES, TAG, Subject
-from proof.verdict import Outcome, Settled
+from proof.objects.steps import EXAMPLE, SEED, Step, steps
+from proof.objects.subject import IMAGES, TAG, Subject
+from proof.objects.verdict import Outcome, Settled
 from proof.world import complaints, world
 from testbed.namespace import Namespace
 from testbed.operator_process import OperatorProcess

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from imagerefresh.api.names import GROUP, REQUESTED_AT, RETRY_AT
-from proof.verdict import Outcome, Settled, judge
+from proof.objects.verdict import Outcome, Settled, judge
 from testbed.api import ApiError, Manifest, path
 from testbed.namespace import Namespace
 from testbed.registry import Registry

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from imagerefresh.api.names import GROUP, record_annotation, stamp_annotation, state_annotation
 from imagerefresh.plan.memory import parse_state
-from proof.history import Look, Mark, Stamp
+from proof.soak.history import Look, Mark, Stamp
 from testbed.api import Manifest
 from testbed.workloads import (
     container,

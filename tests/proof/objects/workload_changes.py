@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from proof.workload_edits import (
+from proof.objects.workload_edits import (
     Edit,
     WorkloadChange,
     annotate,

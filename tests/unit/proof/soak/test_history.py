@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from proof.history import (
+from proof.soak.history import (
     Deeds,
     Look,
     Mark,

@@ -5,8 +5,8 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from proof.crowd import Followed, Member
-from proof.history import (
+from proof.soak.crowd import Followed, Member
+from proof.soak.history import (
     Deeds,
     Look,
     Repetition,

@@ -3,9 +3,9 @@
 import pytest
 
 from imagerefresh.api.names import record_annotation
-from proof.crowd import Member, crowd
-from proof.history import Deeds
-from proof.unsettled import find_unsettled
+from proof.soak.crowd import Member, crowd
+from proof.soak.history import Deeds
+from proof.soak.unsettled import find_unsettled
 from testbed.api import Manifest
 
 MEMBER: Member = crowd(2)[1]

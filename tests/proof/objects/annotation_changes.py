@@ -12,8 +12,8 @@ from imagerefresh.api.names import (
     stamp_annotation,
     state_annotation,
 )
-from proof.workload_changes import OTHER
-from proof.workload_edits import Edit, WorkloadChange, annotate
+from proof.objects.workload_changes import OTHER
+from proof.objects.workload_edits import Edit, WorkloadChange, annotate
 from testbed.api import Manifest
 
 HUGE: Final = "x" * 200_000

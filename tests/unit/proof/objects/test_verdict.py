@@ -5,8 +5,8 @@ from copy import deepcopy
 import pytest
 
 from imagerefresh.api.names import REQUESTED_AT, record_annotation
-from proof.subject import new_policy
-from proof.verdict import Outcome, Settled, check_kstatus, judge
+from proof.objects.subject import new_policy
+from proof.objects.verdict import Outcome, Settled, check_kstatus, judge
 from testbed.api import Manifest
 from testbed.workloads import container, workload
 
