@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from imagerefresh.api.names import FIELD_MANAGER, GROUP, PLURAL, VERSION
 from imagerefresh.cluster.connection import Connection, JsonObject
-from imagerefresh.cluster.errors import NotFound
+from imagerefresh.cluster.errors import NotFound, NotServed
 
 _TARGET_PLURALS: Final[Mapping[str, str]] = {
     "Deployment": "deployments",
@@ -29,7 +29,7 @@ class Cluster:
         """Whether the CRD is installed and established."""
         try:
             found = await self._connection.request("GET", f"/apis/{GROUP}/{VERSION}")
-        except NotFound:
+        except (NotFound, NotServed):
             return False
         return any(resource.get("name") == PLURAL for resource in found.get("resources", ()))
 

@@ -2,7 +2,8 @@
 
     ClusterError
     ├── NotConfigured   no API server is known: neither a service account nor a kubeconfig
-    ├── NotFound        404: the object, or the whole resource, is not there
+    ├── NotFound        404: the object is not there
+    ├── NotServed       404 in nobody's words: nothing is served at that path, or a proxy answered
     ├── Conflict        409: somebody else wrote first, or the name is taken
     ├── Refused         the answer is no: 403, 422, another 4xx, an admission webhook or policy
     ├── Throttled       429: come back after `retry_after` seconds
@@ -47,7 +48,14 @@ class NotConfigured(ClusterError):
 
 
 class NotFound(ClusterError):
-    """The object does not exist, or its kind is not served."""
+    """The object does not exist."""
+
+
+class NotServed(ClusterError):
+    """The server knows no such path, or something before it answered: says nothing of an object.
+
+    The API server words the 404 of an object as a Status, and that of an unknown path not at all.
+    """
 
 
 class Conflict(ClusterError):
@@ -100,6 +108,8 @@ def error_from_answer(code: int, headers: Mapping[str, str], body: bytes) -> Clu
     if code == HTTPStatus.TOO_MANY_REQUESTS:
         return Throttled(message, retry_after=_retry_after(headers))
     is_refusal = HTTPStatus.BAD_REQUEST <= code < HTTPStatus.INTERNAL_SERVER_ERROR
+    if code == HTTPStatus.NOT_FOUND and not said:
+        return NotServed(message)
     return _BY_CODE.get(code, Refused if is_refusal else Unavailable)(message)
 
 

@@ -8,6 +8,7 @@ from imagerefresh.cluster.errors import (
     ClusterError,
     Conflict,
     NotFound,
+    NotServed,
     Refused,
     Throttled,
     Unauthorized,
@@ -56,6 +57,12 @@ def error(code: int, said: str, **headers: str) -> ClusterError:
 )
 def test_each_code_has_its_error(code: int, said: str, kind: type[ClusterError]) -> None:
     assert type(error(code, said)) is kind
+
+
+@pytest.mark.parametrize("body", [b"404 page not found\n", b"<html>not here</html>", b"", b"{}"])
+def test_a_404_without_the_words_of_the_api_says_nothing_of_an_object(body: bytes) -> None:
+    """B24, B29: a proxy's stray one must not count as the end of a policy."""
+    assert type(error_from_answer(404, {}, body)) is NotServed
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 418, 429, 500, 503])

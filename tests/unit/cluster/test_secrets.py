@@ -122,7 +122,11 @@ async def test_the_secrets_of_a_service_account(
 async def test_a_service_account_may_have_none_or_be_out_of_reach(
     server: ScriptedServer, secrets: PullSecrets
 ) -> None:
-    server.answers = [says(200, {"imagePullSecrets": None}), says(404), says(403, FORBIDDEN)]
+    server.answers = [
+        says(200, {"imagePullSecrets": None}),
+        says(404, status(404, "not found")),
+        says(403, FORBIDDEN),
+    ]
     assert await secrets.account_secrets("shop", "a", 1000.0) == ()
     missing = await secrets.account_secrets("shop", "b", 1000.0)
     assert missing == Unreadable('ServiceAccount "b" does not exist', is_missing=True)
@@ -133,7 +137,7 @@ async def test_policies_of_one_turn_share_a_request(
     server: ScriptedServer, secrets: PullSecrets, clock: Clock
 ) -> None:
     """B27: also when they ask at the same time; and refusals are shared, too."""
-    server.answers = [says(404), says(200, secret())]
+    server.answers = [says(404, status(404, "not found")), says(200, secret())]
     asked = [secrets.secret("shop", "regcred", 1000.0) for _ in range(5)]
     assert len(set(await asyncio.gather(*asked))) == 1
     clock.now += 5
@@ -154,7 +158,7 @@ async def test_nobody_gets_the_answer_for_another(
     server: ScriptedServer, secrets: PullSecrets
 ) -> None:
     """Not one of another namespace above all."""
-    server.answers = [says(200, secret()), says(404)]
+    server.answers = [says(200, secret()), says(404, status(404, "not found"))]
     await secrets.secret("shop", "regcred", 1000.0)
     assert isinstance(await secrets.secret("other", "regcred", 1000.0), Unreadable)
     assert isinstance(await secrets.secret("shop", "other", 1000.0), Unreadable)
