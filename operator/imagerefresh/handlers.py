@@ -137,9 +137,9 @@ def is_there(memo: kopf.Memo, **_: Any) -> bool:
 
 @kopf.daemon(*POLICY, id="keeper", when=is_there, cancellation_timeout=CANCELLATION, backoff=RETRY)
 async def keep(memo: kopf.Memo, **_: Any) -> None:
-    """Runs a policy whenever the time has come, for as long as it is there."""
+    """Runs a policy whenever the time has come, for as long as it and what it needs are there."""
     pacer: Pacer = memo.pacer
-    while not pacer.track.is_gone:
+    while memo.process.is_ready and not pacer.track.is_gone:
         if pause := pacer.pause():
             await pacer.rest(pause)
         elif not await memo.process.reconciler.pass_quietly(pacer.track):

@@ -120,7 +120,7 @@ class Connection:
         return cls(await load(), load, on_request)
 
     async def close(self) -> None:
-        """Closes the connections; nothing may be requested after it."""
+        """Closes the connections; what is requested after it is Unavailable."""
         await self._api.close()
 
     async def request(
@@ -169,6 +169,10 @@ class Connection:
             headers["Content-Type"] = content_type
         if authorization:
             headers["Authorization"] = authorization
+        if self._api.rest_client.pool_manager.closed:  # keepers may outlive what they work with
+            raise Unavailable(
+                "the connection to the API server is closed: all ends, or begins anew"
+            )
         try:
             async with self._line:
                 response = await self._api.rest_client.request(

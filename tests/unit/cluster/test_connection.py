@@ -226,6 +226,14 @@ async def test_a_refusal_is_a_sign_of_life_and_an_outage_is_none(
     assert (connection.heartbeat.last_success is not None) is is_alive
 
 
+async def test_nothing_can_be_had_from_a_closed_connection(connection: Connection) -> None:
+    """B29: a run that outlives it while all begins anew is broken off, without a traceback."""
+    await connection.close()
+    with pytest.raises(Unavailable, match="closed"):
+        await connection.request("GET", "/x")
+    assert connection.heartbeat.failing_for() == 0
+
+
 def test_the_heartbeat_measures_from_the_first_to_the_latest_failure() -> None:
     """B29: no success for five minutes; but a quiet process, that makes no calls, is alive."""
     heartbeat = Heartbeat()
