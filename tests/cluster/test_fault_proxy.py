@@ -1,9 +1,11 @@
 """The fault proxy does to a write what it is told, and nothing to anything else."""
 
+import gc
 import http.client
 import json
 import ssl
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from urllib.parse import urlsplit
 
 import pytest
@@ -160,20 +162,36 @@ def test_the_past_is_shown_once(
     assert {"step": "2"} in [item.get("data") for item in again]
 
 
+@contextmanager
+def watch(
+    proxy: FaultProxy, namespace: Namespace, made: Manifest
+) -> Iterator[http.client.HTTPResponse]:
+    """A watch on the namespace's ConfigMaps, from `made` on."""
+    control_plane, url = namespace.control_plane, urlsplit(proxy.server)
+    trust = ssl.create_default_context(cafile=str(control_plane.ca))
+    client = http.client.HTTPSConnection(url.hostname or "", url.port, timeout=20, context=trust)
+    query = f"?watch=1&resourceVersion={made['metadata']['resourceVersion']}"
+    headers = {"Authorization": f"Bearer {control_plane.token}"}
+    client.request("GET", path(MAPS, namespace.name) + query, headers=headers)
+    with closing(client), client.getresponse() as answer:
+        yield answer
+
+
 def test_a_watch_is_passed_on_as_it_comes(
     proxy: FaultProxy, bare_namespace: Namespace, made: Manifest
 ) -> None:
-    control_plane = bare_namespace.control_plane
-    url = urlsplit(proxy.server)
-    trust = ssl.create_default_context(cafile=str(control_plane.ca))
-    client = http.client.HTTPSConnection(url.hostname or "", url.port, timeout=20, context=trust)
-    version = made["metadata"]["resourceVersion"]
-    query = f"?watch=1&resourceVersion={version}"
-    headers = {"Authorization": f"Bearer {control_plane.token}"}
-    client.request("GET", path(MAPS, bare_namespace.name) + query, headers=headers)
-    with client.getresponse() as answer:
+    with watch(proxy, bare_namespace, made) as answer:
         for number in (1, 2):
-            put(control_plane.api, bare_namespace, number)
+            put(bare_namespace.control_plane.api, bare_namespace, number)
             event = json.loads(answer.readline())
             assert (event["type"], event["object"]["data"]) == ("MODIFIED", {"step": str(number)})
-    client.close()
+
+
+def test_a_proxy_that_ends_leaves_nothing_open(bare_namespace: Namespace, made: Manifest) -> None:
+    """What is left open is told when it is collected, and fails the test."""
+    control_plane = bare_namespace.control_plane
+    proxy = FaultProxy(control_plane.server, control_plane.ca, control_plane.key)
+    with watch(proxy, bare_namespace, made):
+        proxy.stop()
+    del proxy
+    gc.collect()

@@ -14,7 +14,7 @@ from proof.faults.table import table
 from testbed.controlplane import ControlPlane
 from testbed.registry import Registry
 
-KINDS = (Kind.KILLED_BEFORE, Kind.KILLED_AFTER, Kind.OLD_TARGET, Kind.FORBIDDEN, Kind.CUT_AFTER)
+KINDS = (Kind.KILLED_BEFORE, Kind.KILLED_AFTER, Kind.OLD_TARGET, Kind.FAILURE, Kind.CUT_AFTER)
 
 
 @pytest.mark.slow

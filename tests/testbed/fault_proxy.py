@@ -10,7 +10,8 @@ import itertools
 import json
 import ssl
 import threading
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
 
@@ -101,6 +102,10 @@ class FaultProxy:
         return f"{host}:{port}"
 
     async def _stop(self) -> None:
+        # A farewell in TLS would wait for the client's, and the loop ends before that.
+        for each in self._runner.server.connections if self._runner.server else ():
+            if each.transport is not None:
+                each.transport.abort()
         await self._runner.cleanup()
         await self._session.close()
 
@@ -169,21 +174,26 @@ class FaultProxy:
             data = await answer.read()
             return web.Response(status=answer.status, headers=_headers(answer), body=data)
 
-    def _request(
-        self, request: web.Request, body: bytes
-    ) -> AbstractAsyncContextManager[ClientResponse]:
+    @asynccontextmanager
+    async def _request(self, request: web.Request, body: bytes) -> AsyncIterator[ClientResponse]:
         headers = {
             name: value
             for name, value in request.headers.items()
             if name.lower() not in _NOT_PASSED_ON
         }
-        return self._session.request(
+        async with self._session.request(
             request.method,
             f"{self._target}{request.path_qs}",
             headers=headers,
             data=body or None,
             allow_redirects=False,
-        )
+        ) as answer:
+            try:
+                yield answer
+            except BaseException:  # the client is gone, or the proxy ends
+                if answer.connection and answer.connection.transport:
+                    answer.connection.transport.abort()
+                raise
 
 
 def _no_fault(_: Write) -> None:
