@@ -6,20 +6,27 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 from proof.model.mutants import OUTSIDE_THE_MODEL, Mutant, all_mutants, swapped_rows
-from proof.model.outside import fight_events, registry_events, target_events, time_events
+from proof.model.outside import (
+    fight_events,
+    registry_events,
+    store_events,
+    target_events,
+    time_events,
+)
 from proof.model.rendering import Setting
 from proof.model.scopes import ANYONE, HOLD, RESTART, ROLLBACK, SET_ENV, UNDOING, Scope, Start
 from proof.model.table import table
 
 SCOPES = (
     Scope(Setting((SET_ENV, SET_ENV), HOLD), (), 0, Start.BEHIND),
+    Scope(Setting((SET_ENV, SET_ENV), HOLD), (), 0, Start.PINNED),
+    Scope(Setting((SET_ENV,), HOLD), (fight_events, store_events), 1, Start.CURRENT),
     Scope(Setting((SET_ENV,), HOLD), (fight_events,), 2, Start.FOUGHT),
     Scope(Setting((RESTART,), ROLLBACK, revisions=2), (target_events,), 1),
     Scope(Setting((RESTART,), ROLLBACK), ANYONE, 1),
     Scope(Setting((SET_ENV,), HOLD), (registry_events,), 1),
     Scope(Setting((RESTART,), ROLLBACK), (registry_events,), 2),
     Scope(Setting((RESTART,), sees_pods=True), (registry_events, time_events), 1, Start.UNLIKE),
-    Scope(Setting((SET_ENV, SET_ENV), HOLD), (registry_events,), 1, Start.PINNED, most=2_000),
     Scope(Setting((RESTART, SET_ENV), HOLD), (registry_events,), 1, most=2_000),
     Scope(Setting((SET_ENV,), ROLLBACK, revisions=2), (target_events,), 1, most=6_000),
     Scope(Setting((SET_ENV,), HOLD), ANYONE, 1, Start.FOUND),

@@ -7,6 +7,9 @@ from proof.model.rendering import Setting
 from proof.model.rules import Broken, is_blocked
 from proof.model.world import Note, Phase, Share, World
 
+SET_BACKS = 3
+"""Times that a value is set back before it is a fight (B17)."""
+
 
 def check_rest(setting: Setting, world: World, told: Status) -> None:
     """Checks a world in which a run with a look at all tags changes nothing.
@@ -36,7 +39,7 @@ def check_rest(setting: Setting, world: World, told: Status) -> None:
 
 def _check_share(world: World, is_restart: bool, share: Share, told: ImageStatus) -> None:
     if told.state is ImageState.BLOCKED:
-        if not is_blocked(is_restart, share) and not (share.entry and share.entry.is_contested):
+        if not is_blocked(is_restart, share) and not _is_fought_over(share):
             raise Broken("blocked is only what a person must mend")
         return
     if share.entry is None:
@@ -52,6 +55,11 @@ def _check_share(world: World, is_restart: bool, share: Share, told: ImageStatus
         raise Broken("what is asked is recorded or failed in the end")
     elif share.part.pin is not None if is_restart else share.part.field != state.asked:
         raise Broken("the template carries what is recorded in the end")
+
+
+def _is_fought_over(share: Share) -> bool:
+    entry = share.entry
+    return entry is not None and entry.is_contested and len(entry.state.set_back_ages) == SET_BACKS
 
 
 def _check_held(share: Share, told: ImageStatus) -> None:

@@ -34,10 +34,12 @@ class Start(StrEnum):
     """Set back three times within the hour."""
     UNLIKE = "unlike"
     """Pods of floating images run a digest other than the tag's."""
+    CURRENT = "current"
+    """What the tags serve is asked, carried and recorded."""
     BEHIND = "behind"
     """Tags have moved on from what is asked and healthy, and of the last image not recorded yet."""
     PINNED = "one pinned"
-    """The last image is pinned in the policy."""
+    """Behind, and the last image is pinned in the policy."""
     ROLLING = "rolling"
     """In the middle of a rollout."""
 
@@ -84,7 +86,9 @@ def first_world(setting: Setting, start: Start) -> World:
         running = tuple(
             _asked(share, 0, 0, Cause.NONE, set_back_ages=(0, 0, 0)) for share in running
         )
-    if start is Start.BEHIND:
+    if start is Start.CURRENT:
+        running = tuple(_asked(share, 0, 0, Cause.NONE) for share in running)
+    if start in (Start.BEHIND, Start.PINNED):
         running = tuple(_asked(share, 1, 1, Cause.MOVE) for share in running)
         last = running[-1]
         assert last.entry is not None
