@@ -8,6 +8,7 @@ from typing import NamedTuple
 from proof.model.mutants import OUTSIDE_THE_MODEL, Mutant, all_mutants, swapped_rows
 from proof.model.outside import (
     fight_events,
+    people_events,
     registry_events,
     store_events,
     target_events,
@@ -25,6 +26,7 @@ SCOPES = (
     Scope(Setting((RESTART,), ROLLBACK, revisions=2), (target_events,), 1),
     Scope(Setting((RESTART,), ROLLBACK), ANYONE, 1),
     Scope(Setting((SET_ENV,), HOLD), (registry_events,), 1),
+    Scope(Setting((SET_ENV,), HOLD), (people_events,), 1),
     Scope(Setting((RESTART,), ROLLBACK), (registry_events,), 2),
     Scope(Setting((RESTART,), sees_pods=True), (registry_events, time_events), 1, Start.UNLIKE),
     Scope(Setting((RESTART, SET_ENV), HOLD), (registry_events,), 1, most=2_000),

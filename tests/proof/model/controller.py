@@ -16,6 +16,8 @@ class Event(NamedTuple):
 
     name: str
     world: World
+    is_certain: bool = True
+    """It comes sooner or later, if nothing else does."""
 
 
 def controller_events(setting: Setting, world: World) -> Iterator[Event]:
@@ -26,16 +28,17 @@ def controller_events(setting: Setting, world: World) -> Iterator[Event]:
     if world.is_paused:
         return
     if world.phase in (Phase.PROGRESSING, Phase.LATE):
+        is_certain = world.phase is Phase.PROGRESSING  # a late rollout may stay so for ever
         if any(map(_floats, setting.restarts, world.shares)) and world.is_up:
             started = world._replace(shares=_with_pulled(setting, world))
             if started != world:
-                yield Event("new pods pull the tag", started)
+                yield Event("new pods pull the tag", started, is_certain)
         if _have_started(setting, world):
-            yield Event("the rollout ends well", _healthy(world))
+            yield Event("the rollout ends well", _healthy(world), is_certain)
     if world.phase is Phase.PROGRESSING:
         yield Event("the rollout exceeds its deadline", _late(setting, world))
     if world.phase is Phase.UNAVAILABLE:
-        yield Event("the pods recover", world._replace(phase=Phase.HEALTHY))
+        yield Event("the pods recover", world._replace(phase=Phase.HEALTHY), is_certain=False)
     if _is_waited_for(setting, world):
         yield Event("hours pass", let_hours_pass(setting, world))
 

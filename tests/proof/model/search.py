@@ -47,6 +47,8 @@ class Step(NamedTuple):
     world: World
     is_quiet: bool
     """It goes on happening when nobody disturbs the world."""
+    is_certain: bool = True
+    """And it has to happen, if nothing else does."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +114,16 @@ class Search:
             queue.append((world, place))
 
     def _expand(self, queue: Queue, world: World, place: int) -> None:
-        quiet = set()
+        quiet, certain = set(), False
         for step in self._steps(world):
             self._meet(queue, step.world, place, step.name)
             if step.is_quiet:
-                quiet.add(self.graph.place(step.world))
+                after = self.graph.place(step.world)
+                quiet.add(after)
+                certain |= step.is_certain and after != place
         quiet.discard(place)
         self.graph.lead(place, quiet)
-        if not quiet:
+        if not certain:
             looks = (True,) * len(world.shares)
             check_rest(self.setting, world, self._run(world, looks).told)
 
@@ -134,7 +138,7 @@ class Search:
         if not world.is_up:
             yield Step("the registry recovers", tidy(world._replace(is_up=True)), is_quiet=True)
         for event in controller_events(self.setting, world):
-            yield Step(event.name, tidy(event.world), is_quiet=world.is_up)
+            yield Step(event.name, tidy(event.world), world.is_up, event.is_certain)
         for looks in product((True, False), repeat=len(world.shares)):
             yield from self._run_steps(world, looks)
         yield Step("the operator restarts", tidy(forget(world)), is_quiet=False)
