@@ -44,11 +44,14 @@ def conflicts(own: Claimant, others: Iterable[Claimant]) -> dict[str, Problem]:
         for image in own.spec.images:
             clash = next((each for each in _claims(own.spec, image) if each in taken), None)
             if clash and image.name not in found:
-                found[image.name] = Problem(
-                    Reason.Conflict,
-                    f"the older policy {older.name} has the same {clash}, with its image"
-                    f" {taken[clash]}: remove or rename the image in one of the two",
+                elder = f"the older policy {older.name}"
+                told = (
+                    f"{elder} has the same {clash}, with its image {taken[clash]}: remove the image"
+                    " from one of the two"
+                    if clash == _write_of(image)
+                    else f"{elder} remembers an image by the same name: rename this one"
                 )
+                found[image.name] = Problem(Reason.Conflict, told)
     return found
 
 
@@ -108,8 +111,11 @@ def _is_asked(spec: Spec, image: Image, target: Mapping[str, Any]) -> bool:
 
 def _claims(spec: Spec, image: Image) -> tuple[str, ...]:
     """What an action writes, and the annotation keys that it remembers by."""
-    claim = claim_of(image)
-    if image.action.type is ActionType.RESTART:
-        claim = f"{claim} of {image.reference}"
     keys = (state_annotation(image.name), record_annotation(spec.annotation_prefix, image.name))
-    return (claim, *(f"annotation {key}" for key in keys))
+    return (_write_of(image), *keys)
+
+
+def _write_of(image: Image) -> str:
+    """What an action writes, for people."""
+    claim = claim_of(image)
+    return f"{claim} of {image.reference}" if image.action.type is ActionType.RESTART else claim

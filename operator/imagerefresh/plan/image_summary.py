@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from imagerefresh.api.names import FIELD_MANAGER
+from imagerefresh.api.names import FIELD_MANAGER, RETRY_AT
 from imagerefresh.api.policy import Image
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ImageState, ImageStatus, cut_message
@@ -15,7 +15,7 @@ from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.steps import Step
-from imagerefresh.plan.template import Problem
+from imagerefresh.plan.template import RESTART, Problem
 from imagerefresh.plan.view import ImageView, View, is_disproved, stuck_on
 
 TROUBLES = frozenset(
@@ -34,8 +34,8 @@ MISMATCH = (
     " through a mirror that serves an older image"
 )
 BROKEN_POD = (
-    "the rollout waits for {} to become ready, though it runs an older template: delete that pod,"
-    " as a StatefulSet does not replace it by itself"
+    "the rollout waits for {} to become ready: delete that pod, as a StatefulSet that keeps the"
+    " order does not replace it by itself"
 )
 HOLDS = frozenset({Reason.RolloutFailed, Reason.Rejected, Reason.DigestMismatch})
 
@@ -98,6 +98,12 @@ def tell_image(image: ImageStatus) -> str:
     """What is the matter with an image, in a sentence."""
     also = f"{ALSO}{image.pull_secret_problem}" if image.pull_secret_problem else ""
     return f"{image.name}: {image.message}{also}"
+
+
+def is_assumed(image: ImageStatus) -> bool:
+    """Whether nobody knows that pods run what was taken over as found (B12)."""
+    is_restart = image.claim == RESTART
+    return image.adopted and is_restart and image.seen_in_pods != image.recorded
 
 
 def _stand(
@@ -168,7 +174,7 @@ def _hold(view: View, own: ImageView, memory: Memory, outcome: Outcome | None) -
     """Why a digest is held. The run that found out may have come to an end before it could tell:
     then the target tells.
     """
-    until = "held until the tag moves or a retry is requested"
+    until = f"held until the tag moves or a retry is requested ({RETRY_AT})"
     is_rolled_back = memory.asked != memory.failed
     is_carried = Case(view, replace(own, memory=memory), all_holds_end=False).carries_asked
     if not (is_rolled_back or is_carried):
@@ -181,7 +187,7 @@ def _hold(view: View, own: ImageView, memory: Memory, outcome: Outcome | None) -
         return Problem(Reason.DigestMismatch, told)
     is_found_now = outcome is not None and outcome.step is Step.ROLL_BACK
     how = f" ({view.health.message})" if is_found_now or not is_rolled_back else ""
-    rolled_back = ", rolled back" if is_rolled_back else ""
+    rolled_back = ", the template is rolled back" if is_rolled_back else ""
     return Problem(
         Reason.RolloutFailed, f"{memory.failed} did not become healthy{how}{rolled_back}, {until}"
     )

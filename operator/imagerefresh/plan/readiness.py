@@ -11,7 +11,7 @@ from imagerefresh.api.timestamps import timestamp
 from imagerefresh.plan.due import is_inert
 from imagerefresh.plan.findings import Findings, Trouble
 from imagerefresh.plan.health import Verdict
-from imagerefresh.plan.image_summary import ALSO, BROKEN_POD, TROUBLES, tell_image
+from imagerefresh.plan.image_summary import ALSO, BROKEN_POD, TROUBLES, is_assumed, tell_image
 from imagerefresh.plan.view import stuck_on
 
 TROUBLE_TURNS = 3
@@ -196,5 +196,7 @@ def _tell(images: Sequence[ImageStatus]) -> str:
 def _tell_current(images: Sequence[ImageStatus]) -> str:
     pinned = sum(image.state is ImageState.PINNED for image in images)
     current = len(images) - pinned
-    text = f"{current} {'image is' if current == 1 else 'images are'} up to date and proven"
+    text = f"{current} {'image is' if current == 1 else 'images are'} up to date"
+    assumed = sum(image.state is ImageState.CURRENT and is_assumed(image) for image in images)
+    text += f", {assumed} by what was found, as pods were not seen" if assumed else " and proven"
     return f"{text}, {pinned} pinned" if pinned else text

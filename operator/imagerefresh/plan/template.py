@@ -273,7 +273,8 @@ def _image(container: Mapping[str, Any]) -> str:
 def _no_container(name: str, containers: Containers) -> Problem:
     return Problem(
         Reason.ContainerNotFound,
-        f"the target has no container {name}: it has {', '.join(containers) or 'none'}",
+        f"the target has no container {name}, but {', '.join(containers) or 'none at all'}: correct"
+        " the name in the policy or in the target",
     )
 
 

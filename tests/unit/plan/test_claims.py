@@ -32,7 +32,7 @@ OLDER, YOUNGER = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
         (a_spec("a", RESTART), a_spec("b", RESTART), "restart of ghcr.io/example/web:prod"),
         (a_spec("a", VARIABLE), a_spec("b", VARIABLE, "example/x"), "variable api/DIGEST"),
         (a_spec("a", FIELD), a_spec("b", FIELD), "image api"),
-        (a_spec("a", RESTART), a_spec("a", VARIABLE), "annotation imagerefresh.dev/state-a"),
+        (a_spec("a", RESTART), a_spec("a", VARIABLE), "rename this one"),
         (a_spec("a", RESTART), a_spec("b", RESTART, "example/x"), None),
         (a_spec("a", VARIABLE), a_spec("b", OTHER_VARIABLE), None),
         (a_spec("a", VARIABLE), a_spec("b", FIELD), None),

@@ -243,7 +243,7 @@ def test_health_after_a_rollback_is_no_reason_for_it() -> None:
     """B21, B22: the status write that told the reason was lost, and the target is well again."""
     view = one(a_memory(D1, recorded=D1, failed=D2), D2, spec=ROLLBACK)
     message = only_image(told(view)).message or ""
-    assert "did not become healthy, rolled back" in message
+    assert "did not become healthy, the template is rolled back" in message
     assert view.health.message not in message
 
 

@@ -1,5 +1,6 @@
 """What people are told of a policy: its conditions, as kstatus reads them (B26)."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -11,7 +12,7 @@ from imagerefresh.api.status import ConditionType, ImageState, Status
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.summary import report
-from imagerefresh.plan.template import Problem
+from imagerefresh.plan.template import RESTART, Problem
 from imagerefresh.plan.view import View
 from unit.plan.builders import (
     D1,
@@ -179,6 +180,17 @@ def test_what_is_ready_is_counted(pinned: bool, message: str) -> None:
     found = condition(told(a_view(target, *(an_own(i, target, PROVEN, D1) for i in images))))
     assert found is not None
     assert found.message == message
+
+
+def test_what_nobody_has_seen_is_not_called_proven() -> None:
+    """B12: a restart that was taken over as found."""
+    target = a_target(variable=D1)
+    found_so = replace(PROVEN, adopted=True, claim=RESTART)
+    web, ingestor = an_image(ActionType.RESTART), an_image(ActionType.SET_ENV)
+    images = (an_own(web, target, found_so, D1), an_own(ingestor, target, PROVEN, D1))
+    found = condition(told(a_view(target, *images)))
+    assert found is not None
+    assert found.message == "2 images are up to date, 1 by what was found, as pods were not seen"
 
 
 @pytest.mark.parametrize(
