@@ -7,6 +7,7 @@ the rest (1.2 ms a tick), and one that `when=` stops while it runs makes kopf wr
 (its "touch-dummy" annotation), both measured with kopf 1.45.
 """
 
+import asyncio
 import gc
 import logging
 import os
@@ -36,6 +37,8 @@ process goes on from what is stored.
 """
 RETRY = 30.0
 """Seconds after which a keeper goes on that a fault of ours has ended."""
+LOGIN_RETRY = 1.0
+"""Seconds after which all is begun anew with the token as it is then."""
 WATCH_RETRIES = (1.0, 2.0, 4.0, 8.0)
 """Seconds between tries to watch the policies before all is begun anew, and the operator not ready
 meanwhile. kopf's own last for a minute, and end in silence of up to 21 s.
@@ -65,6 +68,10 @@ async def operate(namespaces: Collection[str]) -> None:
             )
         except APINotFoundError:
             logger.warning("the CustomResourceDefinition was deleted: beginning anew")
+        except kopf.LoginError:
+            # kopf gives up at the first 401 unless another token is at hand already.
+            logger.warning("the API server refuses the token of the watch: beginning anew")
+            await asyncio.sleep(LOGIN_RETRY)
         except (APIError, WatchingError) as error:
             why = error.message if isinstance(error, APIError) else None
             logger.warning("the watch has ended, beginning anew: %s", one_line(why or str(error)))

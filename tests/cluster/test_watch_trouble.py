@@ -112,3 +112,42 @@ def test_a_right_that_lacks_in_part(
     move(namespace, registry)
 
     assert operator.exit_code is None
+
+
+def test_a_token_that_is_refused_for_a_while(
+    namespace: Namespace, registry: Registry, api_proxy: TcpProxy, tmp_path: Path
+) -> None:
+    """B29: 401 reads the rotated token again, the watch's too, and however late it comes."""
+    control_plane = namespace.control_plane
+    account = install_operator_part(control_plane, namespace.name)
+    kubeconfig = control_plane.service_account_kubeconfig(
+        namespace.name, account, server=api_proxy.server
+    )
+    log = tmp_path / "operator.log"
+    namespace.operator_logs.append(log)
+    with OperatorProcess(kubeconfig, log=log, namespaces=namespace.name) as operator:
+        operator.wait_ready()
+        settle(namespace, registry)
+        namespace.delete("ServiceAccount", account)
+        eventually(lambda: not knows(namespace, kubeconfig), describe="the token is refused")
+        watch_anew(api_proxy)
+        eventually(lambda: "beginning anew" in operator.logs(), describe="it begins anew")
+        eventually(lambda: "waiting for the API server" in operator.logs(), describe="it waits")
+
+        install_operator_part(control_plane, namespace.name)
+        fresh = control_plane.service_account_kubeconfig(
+            namespace.name, account, server=api_proxy.server
+        )
+        kubeconfig.write_text(fresh.read_text())
+
+        move(namespace, registry)
+
+        assert operator.exit_code is None
+
+
+def knows(namespace: Namespace, kubeconfig: Path) -> bool:
+    """Whether the API server knows the bearer of the token; it remembers one for 10 s."""
+    who = namespace.control_plane.kubectl(
+        f"--kubeconfig={kubeconfig}", "auth", "whoami", check=False
+    )
+    return "serviceaccount" in who
