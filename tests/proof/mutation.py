@@ -21,6 +21,7 @@ from proof.model.table import table
 SCOPES = (
     Scope(Setting((SET_ENV, SET_ENV), HOLD), (), 0, Start.BEHIND),
     Scope(Setting((SET_ENV, SET_ENV), HOLD), (), 0, Start.PINNED),
+    Scope(Setting((RESTART,), sees_pods=True), (), 0, Start.MIRRORED),
     Scope(Setting((SET_ENV,), HOLD), (fight_events, store_events), 1, Start.CURRENT),
     Scope(Setting((SET_ENV,), HOLD), (fight_events,), 2, Start.FOUGHT),
     Scope(Setting((RESTART,), ROLLBACK, revisions=2), (target_events,), 1),

@@ -149,8 +149,10 @@ def timed_after(
         return timed_before(setting, world)
     annotations = target["metadata"]["annotations"]
     entries = {entry.name: from_status(entry) for entry in status.images}
+    # What both copies have lost is read from the template, without a time.
+    found = tuple(Memory(asked=digest) for digest in DIGEST_TEXTS)
     choices = [
-        (entries.get(name), parse_state(annotations.get(state_annotation(name))), None)
+        (entries.get(name), parse_state(annotations.get(state_annotation(name))), None, *found)
         for name in setting.names
     ]
     for chosen in product(*choices):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from imagerefresh.api.policy import OnFailure
 from proof.model.refresher import Ran
 from proof.model.rendering import Setting
 from proof.model.world import Cause, Phase, Share, State, World, newest
@@ -41,7 +42,7 @@ def account(
         causes = old.causes
         if new.note != old.note:
             _check_serial(before, old, new)
-            _check_failed(before, old, new)
+            _check_failed(setting, before, is_restart, old, new)
             if _is_new_record(old, new):
                 if start.phase is not Phase.HEALTHY or not start.is_observed or has_rolled:
                     raise Broken("recorded is only what is healthy")
@@ -143,7 +144,7 @@ def _check_no_proof_is_lost(start: World, old: Share, new: Share) -> None:
         raise Broken("what is proven is recorded before a newer digest is asked")
 
 
-def _check_failed(world: World, old: Share, new: Share) -> None:
+def _check_failed(setting: Setting, world: World, is_restart: bool, old: Share, new: Share) -> None:
     state, recorded = newest(world, old)
     assert new.note.state is not None
     failed = new.note.state.failed
@@ -153,6 +154,12 @@ def _check_failed(world: World, old: Share, new: Share) -> None:
         raise Broken("only what was asked fails")
     if failed == recorded:
         raise Broken("what is proven does not fail")
+    stamped = old.part.stamp[1] if old.part.stamp else None
+    is_carried = failed == (stamped if is_restart and old.part.field is None else old.part.field)
+    is_healthy = world.phase is Phase.HEALTHY and world.is_observed  # but not with what was asked
+    is_to_go_back = setting.on_failure is OnFailure.ROLLBACK and recorded is not None
+    if is_to_go_back and is_carried and not is_healthy and new.part == old.part:
+        raise Broken("a failure is rolled back where that is wanted")
 
 
 def _asked(world: World, share: Share) -> int | None:

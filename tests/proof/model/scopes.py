@@ -38,6 +38,8 @@ class Start(StrEnum):
     """What the tags serve is asked, carried and recorded."""
     BEHIND = "behind"
     """Tags have moved on from what is asked and healthy, and of the last image not recorded yet."""
+    MIRRORED = "mirrored"
+    """Healthy, with pods that run a digest other than the one that was asked."""
     PINNED = "one pinned"
     """Behind, and the last image is pinned in the policy."""
     ROLLING = "rolling"
@@ -88,6 +90,8 @@ def first_world(setting: Setting, start: Start) -> World:
         )
     if start is Start.CURRENT:
         running = tuple(_asked(share, 0, 0, Cause.NONE) for share in running)
+    if start is Start.MIRRORED:
+        running = tuple(_mirrored(share) for share in running)
     if start in (Start.BEHIND, Start.PINNED):
         running = tuple(_asked(share, 1, 1, Cause.MOVE) for share in running)
         last = running[-1]
@@ -128,6 +132,18 @@ def _asked(
     )
 
 
+def _mirrored(share: Share) -> Share:
+    asked = _asked(share, 0, 0, Cause.NONE)
+    part = asked.part._replace(field=None)
+    assert asked.entry is not None
+    return asked._replace(
+        note=asked.note._replace(record=None),
+        entry=asked.entry._replace(recorded=None),
+        part=part,
+        past=(asked.past[-1]._replace(part=part, pods=2),),
+    )
+
+
 MEETINGS = (Start.PLAIN, Start.FOUND, Start.ROLLING)
 ANYONE = (registry_events, people_events, time_events, store_events)
 UNDOING = (registry_events, target_events)
@@ -147,6 +163,7 @@ def all_scopes() -> Iterator[Scope]:
         seen = Setting((RESTART,), on_failure, sees_pods=True)
         yield Scope(seen, (registry_events, people_events, time_events), 2)
         yield Scope(seen, (registry_events, time_events), 2, Start.UNLIKE)
+        yield Scope(seen, (registry_events, time_events), 2, Start.MIRRORED)
         fought = Setting((SET_ENV,), on_failure)
         yield Scope(fought, (fight_events, time_events, people_events), 3, Start.FOUGHT)
         yield Scope(Setting((SET_ENV, SET_ENV), on_failure), (registry_events,), 1, Start.BEHIND)
