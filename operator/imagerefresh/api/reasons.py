@@ -216,6 +216,14 @@ class Reason(StrEnum):
             " image from this policy."
         ),
     )
+    TagUnsteady = (
+        "TagUnsteady",
+        "The tag goes back and forth between digests; the same one is not asked again for now.",
+        (
+            "See whether the registry's replicas or mirrors are out of sync. It is asked again in"
+            " an hour, or when the annotation `imagerefresh.dev/retry-at` is set to a new value."
+        ),
+    )
     Conflict = (
         "Conflict",
         "An older policy already acts on the same part of the target; this image does nothing.",

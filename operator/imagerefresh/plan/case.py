@@ -124,6 +124,11 @@ class Case:
         )
 
     @property
+    def is_unsteady(self) -> bool:
+        """The tag has come back to a digest that it has been asked for too often."""
+        return self.has_moved and self.own.latest in self.own.overasked
+
+    @property
     def is_to_be_filled(self) -> bool:
         """Its field waits for a first digest."""
         is_known = self.own.latest is not None
@@ -202,4 +207,5 @@ class Case:
         )
         is_rejected = self.is_unproven and not self.carries_asked
         is_stopped = self.memory.is_held or self.has_failed or self.is_contested or is_rejected
+        is_stopped = is_stopped or self.is_unsteady
         return is_new and is_stopped and not self.own.image.pinned

@@ -58,6 +58,8 @@ TABLE: tuple[Row, ...] = (
     Row("wait", lambda c: c.is_waiting, Step.NOTHING, "B23"),
     # A person asks for another try of what is held or failing.
     Row("retry", lambda c: c.is_retried, Step.ASK, "B4"),
+    # The tag goes back and forth: each way would be a rollout, for ever.
+    Row("unsteady", lambda c: c.is_unsteady, Step.NOTHING, "B13"),
     # The tag has moved to a digest that is not known to fail.
     Row("move", lambda c: c.has_moved, Step.ASK, "B13, B16"),
     # A held tag has moved away, here or on a neighbour, and there is nothing to ask: the hold ends,

@@ -14,6 +14,7 @@ from imagerefresh.plan.decide import Outcome
 from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.memory import Memory
+from imagerefresh.plan.steadiness import ASK_LIMIT
 from imagerefresh.plan.steps import Step
 from imagerefresh.plan.template import RESTART, Problem
 from imagerefresh.plan.view import ImageView, View, is_disproved, stuck_on
@@ -121,9 +122,8 @@ def _stand(
             f"{other_manager(view.target) or 'somebody else'} keeps changing back what is written:"
             " leave the field out of what it applies, or remove the image from this policy",
         )
-    if outcome and outcome.row.name == "wait":
-        told = f"asked after {view.awaited}, which is neither proven nor failed yet"
-        return ImageState.WAITING, Problem(Reason.WaitingForPolicy, told)
+    if outcome and (put_off := _put_off(view, own, memory, outcome)):
+        return put_off
     if memory.asked is None:
         return ImageState.PENDING, Problem(Reason.Checking, "not looked at yet")
     if memory.failed is not None:
@@ -143,6 +143,25 @@ def _stand(
         told = "what the tag serves is not known yet"
         return ImageState.PENDING, Problem(Reason.Checking, told)
     return ImageState.CURRENT, _how_proven(own, memory, before)
+
+
+def _put_off(
+    view: View, own: ImageView, memory: Memory, outcome: Outcome
+) -> tuple[ImageState, Problem] | None:
+    """Why a digest that the tag serves is not asked yet, if so."""
+    match outcome.row.name:
+        case "unsteady":
+            told = (
+                f"the tag goes back and forth between {memory.asked} and {own.latest}, which was"
+                f" asked {ASK_LIMIT} times within the hour: see whether the registry's replicas are"
+                f" out of sync; it is asked again in an hour, or on a retry ({RETRY_AT})"
+            )
+            return ImageState.BLOCKED, Problem(Reason.TagUnsteady, told)
+        case "wait":
+            told = f"asked after {view.awaited}, which is neither proven nor failed yet"
+            return ImageState.WAITING, Problem(Reason.WaitingForPolicy, told)
+        case _:
+            return None
 
 
 def _how_proven(own: ImageView, memory: Memory, before: ImageStatus) -> Problem:

@@ -42,6 +42,8 @@ class ImageView:
     """The last answer about this image was no transient trouble."""
     conflict: Problem | None = None
     """An older policy has the same claim on the target (B23)."""
+    overasked: frozenset[str] = frozenset()
+    """Digests that were asked too often within the hour, as the tag goes back and forth (B13)."""
     was_contested: bool = False
     """The run before found a fight over the field (B17)."""
     evidence: Evidence = Evidence.UNKNOWN

@@ -35,7 +35,7 @@ from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.neighbourhood import Neighbourhood, TargetKey, target_key
 from imagerefresh.reconcile.quiet import pass_quietly, quiet_spell
 from imagerefresh.reconcile.run import Run
-from imagerefresh.reconcile.seeing import Sight, note_mutations, see
+from imagerefresh.reconcile.seeing import Sight, note_asks, note_mutations, see
 from imagerefresh.reconcile.telling import Teller
 from imagerefresh.reconcile.track import Track
 from imagerefresh.reconcile.witness import Witness
@@ -227,6 +227,7 @@ class Reconciler:
             return replace(found, plan=None, problem=refusal.problem), sight, True
         run.track.recover()
         note_mutations(run, found, stored)
+        note_asks(run, found, self.monotonic())
         run.before = self._spread(run.policy, run.track, found)
         if "spec" in patch:
             return found, Sight(stored, judge(stored), self.monotonic()), False

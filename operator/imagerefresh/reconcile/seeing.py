@@ -17,6 +17,7 @@ from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.health import Health, Verdict
 from imagerefresh.plan.image_summary import ALSO
 from imagerefresh.plan.memory import Memory, recollect
+from imagerefresh.plan.steadiness import Steadiness
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import (
     ImageView,
@@ -78,6 +79,15 @@ def note_mutations(run: Run, found: Findings, stored: Mapping[str, Any]) -> None
             run.track.mutations[own.image.name] = Mutation(mark, told)
 
 
+def note_asks(run: Run, found: Findings, now: float) -> None:
+    """Notes what was asked, and how often: a tag may go back and forth (B13)."""
+    for name, outcome in found.plan.outcomes.items() if found.plan else ():
+        if outcome.row.name == "retry":
+            run.track.steadiness.pop(name, None)
+        elif outcome.row.name == "move" and outcome.memory.asked:
+            run.track.steadiness.setdefault(name, Steadiness()).note(outcome.memory.asked, now)
+
+
 def _mutation_mark(run: Run, image: Image, target: Mapping[str, Any]) -> str:
     """What has to change before the write is tried again: the spec, the tag or the field."""
     answer = run.track.answers.get(image.name)
@@ -107,6 +117,7 @@ def _see_image(
     if answer and answer.reference != reference:
         answer = None
     latest = answer.latest if answer else None
+    steadiness = run.track.steadiness.get(name)
     mutation = run.track.mutations.get(name)
     if mutation is None and entry and entry.mutation:
         mutation = Mutation(entry.mutation, (entry.message or "").partition(ALSO)[0])
@@ -121,6 +132,7 @@ def _see_image(
         is_confirmed=answer is not None and latest is not None and answer.sent_at >= seen,
         is_reachable=not (answer and answer.trouble and answer.trouble.is_transient),
         conflict=conflict,
+        overasked=steadiness.overasked(seen) if steadiness else frozenset(),
         was_contested=entry is not None and entry.reason is Reason.Contested,
         was_mismatched=_was_mismatched(entry, recollection.memory),
         mutation=mutation,

@@ -15,6 +15,7 @@ from imagerefresh.plan.image_summary import TRANSIENT, TROUBLES
 from imagerefresh.plan.news import News
 from imagerefresh.plan.progress import Progress
 from imagerefresh.plan.readiness import TROUBLE_TURNS
+from imagerefresh.plan.steadiness import Steadiness
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import Mutation
 from imagerefresh.reconcile.keys import Keys
@@ -73,6 +74,8 @@ class Track:
     troubles_told: frozenset[str] = frozenset()
     """Images whose trouble at the registry is told already."""
     progress: Progress | None = None
+    steadiness: dict[str, Steadiness] = field(default_factory=dict)
+    """By image name."""
     mutations: dict[str, Mutation] = field(default_factory=dict)
     """Writes that admission changed, by image name."""
     target_seen: float | None = None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from imagerefresh.api.status import ImageStatus
 
 OUTSIDE_THE_MODEL: Final = {
+    "unsteady": "tags that go back and forth within an hour, see tests/unit/plan/rows_asking.py",
     "wait": "policies that take turns, see tests/unit/plan/test_awaited.py",
     "mutated": "admission that changes writes, see tests/unit/reconcile/test_mutations.py",
 }

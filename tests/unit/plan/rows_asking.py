@@ -188,6 +188,31 @@ ASKING: Final[tuple[Example, ...]] = (
         look(SET_ENV, PROVEN, D1, retry_at=RETRY),
     ),
     # Moves.
+    # A tag that goes back and forth.
+    Example(
+        "B13 not once more after three times within the hour",
+        "unsteady",
+        look(RESTART, PROVEN, D2, overasked=frozenset({D2})),
+    ),
+    Example(
+        "B13 before it was proven, too",
+        "unsteady",
+        look(SET_ENV, MOVING, D1, overasked=frozenset({D1, D2}), health=PROGRESSING),
+    ),
+    Example(
+        "B13 but what is new is asked",
+        "move",
+        look(SET_ENV, PROVEN, D3, overasked=frozenset({D1, D2})),
+        asked(D3),
+        D3,
+    ),
+    Example(
+        "B4 and a person may ask for it",
+        "retry",
+        look(SET_ENV, PROVEN, D2, overasked=frozenset({D2}), retry_at=RETRY),
+        asked(D2, handled_retry_at=RETRY),
+        D2,
+    ),
     Example("B13 a moved tag is asked for", "move", look(RESTART, PROVEN, D2), asked(D2), None),
     Example("B16 into the variable", "move", look(SET_ENV, PROVEN, D2), asked(D2), D2),
     Example("B16 into the image field", "move", look(SET_IMAGE, PROVEN, D2), asked(D2), D2),

@@ -140,6 +140,11 @@ STANDS: Final[Mapping[str, tuple[View, ImageState, Reason]]] = {
         ImageState.BLOCKED,
         Reason.Contested,
     ),
+    "back and forth": (
+        one(PROVEN, D2, overasked=frozenset({D2})),
+        ImageState.BLOCKED,
+        Reason.TagUnsteady,
+    ),
     "pinned": (one(MOVING, D3, pinned=True), ImageState.PINNED, Reason.Pinned),
 }
 

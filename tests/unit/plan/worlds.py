@@ -75,6 +75,7 @@ LOOKS: Final[tuple[dict[str, Json], ...]] = (
     {"evidence": Evidence.DIFFERS},
     {"evidence": Evidence.AGREES, "is_confirmed": True},
     {"was_mismatched": True, "is_confirmed": True},
+    {"overasked": frozenset({D1, D2})},
     {"mutation": Mutation("mark", "changed")},
     {"conflict": Problem(Reason.Conflict, "an older policy")},
 )
