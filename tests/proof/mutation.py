@@ -13,6 +13,7 @@ from proof.model.outside import (
     store_events,
     target_events,
     time_events,
+    undo_events,
 )
 from proof.model.rendering import Setting
 from proof.model.scopes import ANYONE, HOLD, RESTART, ROLLBACK, SET_ENV, UNDOING, Scope, Start
@@ -22,6 +23,7 @@ SCOPES = (
     Scope(Setting((SET_ENV, SET_ENV), HOLD), (), 0, Start.BEHIND),
     Scope(Setting((SET_ENV, SET_ENV), HOLD), (), 0, Start.PINNED),
     Scope(Setting((RESTART,), sees_pods=True), (), 0, Start.MIRRORED),
+    Scope(Setting((RESTART,)), (), 0, Start.ROLLING),
     Scope(Setting((SET_ENV,), HOLD), (fight_events, store_events), 1, Start.CURRENT),
     Scope(Setting((SET_ENV,), HOLD), (fight_events,), 2, Start.FOUGHT),
     Scope(Setting((RESTART,), ROLLBACK, revisions=2), (target_events,), 1),
@@ -30,6 +32,7 @@ SCOPES = (
     Scope(Setting((SET_ENV,), HOLD), (people_events,), 1),
     Scope(Setting((RESTART,), ROLLBACK), (registry_events,), 2),
     Scope(Setting((RESTART,), sees_pods=True), (registry_events, time_events), 1, Start.UNLIKE),
+    Scope(Setting((RESTART,), revisions=2), (registry_events, undo_events), 2),
     Scope(Setting((RESTART, SET_ENV), HOLD), (registry_events,), 1, most=2_000),
     Scope(Setting((SET_ENV,), ROLLBACK, revisions=2), (target_events,), 1, most=6_000),
     Scope(Setting((SET_ENV,), HOLD), ANYONE, 1, Start.FOUND),

@@ -91,9 +91,7 @@ def _retry(world: World) -> World:
 
 def target_events(setting: Setting, world: World) -> Iterator[Event]:
     """What people and their tools do to the target."""
-    if not world.is_paused:
-        for back in range(2, len(world.revisions) + 1):
-            yield Event("undo" if back == 2 else "undo to the revision before", _undo(world, back))
+    yield from undo_events(setting, world)
     yield Event("rollout restart", _templated(world._replace(restarts=1 - world.restarts)))
     for place, share in enumerate(world.shares):
         for name, part in _edits(setting.restarts[place], share.part):
@@ -105,6 +103,13 @@ def target_events(setting: Setting, world: World) -> Iterator[Event]:
         yield Event("resume the target", world._replace(is_paused=False, is_observed=False))
     else:
         yield Event("pause the target", world._replace(is_paused=True, is_observed=False))
+
+
+def undo_events(_: Setting, world: World) -> Iterator[Event]:
+    """People go back to an earlier revision."""
+    if not world.is_paused:
+        for back in range(2, len(world.revisions) + 1):
+            yield Event("undo" if back == 2 else "undo to the revision before", _undo(world, back))
 
 
 def store_events(setting: Setting, world: World) -> Iterator[Event]:
