@@ -149,7 +149,8 @@ def _failing(setting: Setting, world: World) -> tuple[Share, ...]:
 
 def let_hours_pass(setting: Setting, world: World) -> World:
     """Nothing else happens meanwhile."""
-    is_failing = world.phase is not Phase.HEALTHY or not world.is_observed
+    is_waited_for = world.progress is not None or world.stored is not None
+    is_failing = world.phase is not Phase.HEALTHY or not world.is_observed or is_waited_for
     shares = _failing(setting, world) if is_failing else world.shares
     return world._replace(
         shares=tuple(_aged(share) for share in shares),

@@ -54,7 +54,7 @@ def row_mutants() -> Iterator[Mutant]:
         yield _table(f"{row.name}: left out", (*before, *after))
         if after:
             yield _table(f"{row.name}: always", (*before, replace(row, holds=_always), *after))
-        if row.step is not Step.NOTHING:
+        if row.step not in (Step.NOTHING, Step.CONFIRM):  # without, a turn would confirm later
             idle = replace(row, step=Step.NOTHING)
             yield _table(f"{row.name}: does nothing", (*before, idle, *after))
 

@@ -19,14 +19,14 @@ def check_rest(setting: Setting, world: World, told: Status) -> None:
     """
     if world.is_suspended or world.is_paused:
         return
-    if world.has_retry:
-        raise Broken("a retry is handled in the end")
     by_name = {entry.name: entry for entry in told.images}
     states = []
     if world.has_rival:
         if any(entry.state is ImageState.CURRENT for entry in told.images):
             raise Broken("a conflict is told")
         return
+    if world.has_retry:
+        raise Broken("a retry is handled in the end")
     for name, is_restart, share in zip(setting.names, setting.restarts, world.shares, strict=True):
         if not share.is_pinned:
             _check_share(world, is_restart, share, by_name[name])
