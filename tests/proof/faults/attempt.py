@@ -24,6 +24,8 @@ class Attempt:
     """As they came in."""
     first_revision: int = 0
     """Of the target, when the writes began to count."""
+    first_serial: int = 0
+    """Of the state on the target, at that time."""
     problem: str = ""
     """Why the scenario did not come to its end."""
     has_past: bool = True
@@ -56,6 +58,7 @@ class Attempt:
         """Brings the stage to where the story begins."""
         if self._goes_well(scenario.prepare):
             self.first_revision = self.stage.revision()
+            self.first_serial = self.stage.serial()
             with self._lock:
                 self._is_armed = True
 
@@ -94,7 +97,8 @@ class Attempt:
     def _point(self, write: Write) -> Point:
         told = self.stage.readable(writes.tell(write))
         earlier = sum(point.told == told and _is_done(each) for point, each in self.writes)
-        return Point(writes.kind(write), told, earlier + 1, writes.serial(write))
+        serial = writes.serial(write) - self.first_serial
+        return Point(writes.kind(write), told, earlier + 1, serial)
 
 
 def _is_done(write: Write) -> bool:

@@ -63,7 +63,7 @@ _FAULTS: dict[Kind, Callable[[], Fault | None]] = {
 class Point:
     """A write of a scenario: `told` says what it brings, `number` counts those that say the same.
 
-    `serial` is that of the state in a target's write, and 0 for the others.
+    `serial` is that of the state in a target's write, counted from where the scenario began.
     """
 
     kind: str

@@ -112,7 +112,11 @@ class Lane:
     def _admission(
         self, kind: Kind | None, attempts: Sequence[Attempt]
     ) -> AbstractContextManager[None]:
-        serials = {each.stage.name: each.point.serial for each in attempts if each.point}
+        serials = {
+            each.stage.name: each.first_serial + each.point.serial
+            for each in attempts
+            if each.point
+        }
         return refused_serials(self.namespace, serials) if kind is Kind.ADMISSION else nullcontext()
 
     def _wait_met(self, attempts: Sequence[Attempt]) -> None:

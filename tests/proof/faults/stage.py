@@ -167,6 +167,11 @@ class Stage:
         annotations = self.namespace.deployment(self.name)["metadata"]["annotations"]
         return int(annotations["deployment.kubernetes.io/revision"])
 
+    def serial(self) -> int:
+        """Of the state of image WEB on the target."""
+        found: int = state(self.namespace.deployment(self.name), WEB).get("serial", 0)
+        return found
+
     def snapshot(self) -> Manifest:
         """Where things stand, in words that all stages share: without moments and serials, and
         without what a process that is killed can't hand on, why a rollout has failed.
