@@ -33,7 +33,7 @@ demo: $(STAMP) ## Tell the whole story on a real control plane, from nothing
 
 test: $(STAMP) ## Run all tests, those on a real control plane too (the first run compiles it)
 	@PYTHONPATH=tests $(BIN)/python -m testbed build >/dev/null
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder tests
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder tests
 
 test-unit: $(STAMP) ## Run the tests that need no control plane
 	$(BIN)/python -m pytest tests/unit
