@@ -35,7 +35,8 @@ class Namespace:
         return self.control_plane.api.find(RESOURCES[kind], self.name, name)
 
     def items(self, kind: str, *, selector: str = "") -> list[Manifest]:
-        return self.control_plane.api.items(RESOURCES[kind], self.name, selector=selector)
+        found = self.control_plane.api.items(RESOURCES[kind], self.name, selector=selector)
+        return [{"kind": kind} | item for item in found]  # which the items of a list lack
 
     def patch(
         self, kind: str, name: str, patch: object, *, how: str = "merge", subresource: str = ""
