@@ -126,6 +126,7 @@ async def notice(event: kopf.RawEvent, memo: kopf.Memo, **_: Any) -> None:
     """
     policy: dict[str, Any] = dict(event["object"])
     metadata, process = policy["metadata"], memo.process
+    metadata.pop("managedFields", None)  # most of an object's memory, which kopf would keep as well
     pacer: Pacer = memo.setdefault("pacer", Pacer())
     pacer.track.is_gone = event["type"] == "DELETED" or "deletionTimestamp" in metadata
     pacer.notice(policy)

@@ -48,7 +48,7 @@ class Cluster:
 
     async def get_target(self, namespace: str, kind: str, name: str) -> JsonObject:
         """`kind` is one of the apps/v1 workloads that a policy may name."""
-        return await self._connection.request("GET", _target_path(namespace, kind, name))
+        return _lean(await self._connection.request("GET", _target_path(namespace, kind, name)))
 
     async def patch_target(
         self, namespace: str, kind: str, name: str, patch: JsonObject, resource_version: str
@@ -59,13 +59,14 @@ class Cluster:
             Conflict: the target is no longer at `resource_version`, from which `patch` was decided.
         """
         metadata = {**patch.get("metadata", {}), "resourceVersion": resource_version}
-        return await self._connection.request(
+        stored = await self._connection.request(
             "PATCH",
             _target_path(namespace, kind, name),
             query=_WRITE,
             body={**patch, "metadata": metadata},
             content_type="application/strategic-merge-patch+json",
         )
+        return _lean(stored)
 
     async def patch_status(
         self, namespace: str, name: str, status: JsonObject, resource_version: str | None = None
@@ -90,6 +91,17 @@ class Cluster:
             body=operations,
             content_type="application/json-patch+json",
         )
+
+
+def _lean(target: JsonObject) -> JsonObject:
+    """The target with no more of its managedFields than which managers write the pod template.
+
+    They are half of an object, and at a start there are as many targets in memory as policies.
+    """
+    for entry in target["metadata"].get("managedFields", ()):
+        is_of_template = "f:template" in entry.get("fieldsV1", {}).get("f:spec", {})
+        entry["fieldsV1"] = {"f:spec": {"f:template": {}}} if is_of_template else {}
+    return target
 
 
 def _policy_path(namespace: str, name: str) -> str:
