@@ -43,12 +43,20 @@ class Moves:
         return found
 
     def spread(self, images: Sequence[int], seconds: float) -> list[float]:
-        """Move each of the images once, spread over `seconds`; the seconds to each workload."""
+        """Move each of the images once, spread over `seconds`; the seconds to each workload.
+
+        The times from the moves to the images' next turns are spread evenly over the turn, too.
+        """
         moves = []
+        began = time.time()
+        moments = []
+        for number, image in enumerate(images):
+            wait = (0.5 + number * _GOLDEN) % 1 * INTERVAL
+            earliest = began + number * seconds / len(images) + wait
+            moments.append((self._rig.next_turn(image, earliest) - wait, image))
         with self._watch():
-            began = time.monotonic()
-            for number, image in enumerate(images):
-                _pause.wait(max(0.0, began + number * seconds / len(images) - time.monotonic()))
+            for moment, image in sorted(moments):
+                _pause.wait(max(0.0, moment - time.time()))
                 moves.append(self._move(image))
             return [each for move in moves for each in self._seconds(*move)]
 

@@ -23,7 +23,7 @@ image from the kill of the operator until an interval later.
 Move to patch: from the registry's answer to the publisher until the API server tells a watcher of
 the workload's new pod template. The wait for the image's turn is in it, half an interval on
 average. One image: ten moves, spread evenly over the turn. More: each of 100 images moves once
-(20 images if they are shared), spread over 60 s.
+(20 images if they are shared), spread over 60 s, and the waits for their turns evenly over a turn.
 Start to all watched: from the start of the operator's process until its metrics say of each of the
 policies, all new to it, that its tag was looked up. To all recorded: until each is Ready, with the
 digest recorded on its workload and in its status, which is bound by the API server.

@@ -11,6 +11,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from imagerefresh.api.policy import parse_spec
+from imagerefresh.plan.due import next_turn
 from meter import Meter
 from testbed.api import Manifest
 from testbed.audit import service_account_user
@@ -68,6 +70,11 @@ class Rig:
     def workloads_of(self, image: int) -> list[str]:
         """Names of the workloads that run an image; each has a policy of the same name."""
         return [f"bench-{number}" for number in range(image, self.policies, self.images)]
+
+    def next_turn(self, image: int, now: float) -> float:
+        """When an image is looked at next, in seconds since the epoch."""
+        spec = parse_spec(_policy(self.registry, image, self.images)["spec"])
+        return next_turn(spec, str(spec.images[0].reference), now)
 
     def wait_watched(self) -> float:
         """Wait until every policy's tag was looked up; the seconds since the start."""
@@ -146,9 +153,7 @@ def _populate(namespace: Namespace, registry: Registry, policies: int, images: i
         namespace.create(workload(f"bench-{number}", [container("main", image)]))
 
     def create_policy(number: int) -> None:
-        followed = restart("main", registry.upstream, _repository(number % images), _TAG)
-        name = f"bench-{number}"
-        namespace.create(policy(name, name, [followed], interval=f"{INTERVAL}s"))
+        namespace.create(_policy(registry, number, images))
 
     def are_rolled_out() -> bool:
         return all(rolled_out(found) for found in namespace.items("Deployment"))
@@ -157,6 +162,12 @@ def _populate(namespace: Namespace, registry: Registry, policies: int, images: i
         list(writers.map(create_workload, range(policies)))
         wait_until(are_rolled_out, timeout=PATIENCE, pause=1)
         list(writers.map(create_policy, range(policies)))
+
+
+def _policy(registry: Registry, number: int, images: int) -> Manifest:
+    followed = restart("main", registry.upstream, _repository(number % images), _TAG)
+    name = f"bench-{number}"
+    return policy(name, name, [followed], interval=f"{INTERVAL}s")
 
 
 def _repository(image: int) -> str:
