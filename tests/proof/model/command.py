@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         max(each.longest for each in verdicts),
         round(sum(each.seconds for each in verdicts), 1),
         f"{sum(each.extent == 'cut' for each in verdicts)} cut",
-        "",
+        "".join(each.told for each in verdicts),
     )
     head = ("search", "worlds", "steps", "sights", "rests within", "CPU s", "extent", "verdict")
     rows = [(*each[:-1], "WRONG" if each.told else "holds") for each in (*verdicts, total)]
