@@ -167,7 +167,7 @@ def _put_off(
 def _how_proven(own: ImageView, memory: Memory, before: ImageStatus) -> Problem:
     if memory.adopted and own.image.action.restart:
         # Without a look into the pods nobody knows which image they pulled (B12).
-        is_seen = own.evidence is Evidence.AGREES or before.seen_in_pods == memory.recorded
+        is_seen = _seen_in_pods(own, memory, before) is not None
         how = "the pods run it" if is_seen else "that the pods run this digest is assumed"
         return Problem(Reason.UpToDate, f"taken over as found; {how}")
     return Problem(Reason.UpToDate, "proven")
