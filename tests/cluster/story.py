@@ -6,7 +6,6 @@ tests follow a policy that polls only hourly, and neither wait for turns nor rac
 
 import itertools
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from imagerefresh.api.names import (
@@ -290,28 +289,8 @@ def wait_stuck(namespace: Namespace, name: str = "web") -> list[Manifest]:
 
 def let_run(namespace: Namespace, name: str = "web") -> None:
     """Make the pods that can't pull their image run after all."""
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     for pod in wait_stuck(namespace, name):
-        statuses = [
-            {
-                "name": each["name"],
-                "image": each["image"],
-                "imageID": "",
-                "ready": True,
-                "restartCount": 0,
-                "state": {"running": {"startedAt": now}},
-            }
-            for each in pod["spec"]["containers"]
-        ]
-        kinds = ("Initialized", "Ready", "ContainersReady", "PodScheduled")
-        running = {
-            "phase": "Running",
-            "conditions": [
-                {"type": kind, "status": "True", "lastTransitionTime": now} for kind in kinds
-            ],
-            "containerStatuses": statuses,
-        }
-        namespace.patch("Pod", pod["metadata"]["name"], {"status": running}, subresource="status")
+        namespace.run_pod(pod)
 
 
 def _template_hash(namespace: Namespace, name: str) -> str | None:

@@ -83,6 +83,19 @@ def test_a_broken_digest_can_be_made_to_run_after_all(bare_namespace: Namespace)
     assert [state["imageID"] for state in pod["status"]["containerStatuses"]] == [GOOD]
 
 
+def test_of_pods_that_are_gone_none_is_made_to_run(bare_namespace: Namespace) -> None:
+    """A pod that runs lets the one before go, while both are on a list."""
+    create(bare_namespace, BROKEN)
+    [pod] = eventually(lambda: bare_namespace.pods("app"), describe="a pod")
+    bare_namespace.delete("Deployment", "app")
+    name = pod["metadata"]["name"]
+    eventually(lambda: bare_namespace.find("Pod", name) is None, describe="no pod")
+
+    bare_namespace.run_pod(pod)
+
+    assert bare_namespace.find("Pod", name) is None
+
+
 def test_undo_takes_the_annotations_back_too(bare_namespace: Namespace) -> None:
     """What makes B22 necessary."""
     create(bare_namespace, example="first")

@@ -7,6 +7,8 @@ import http.client
 import json
 import ssl
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -27,6 +29,16 @@ class ApiError(RuntimeError):
     def __init__(self, code: int, message: str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
+
+
+@contextmanager
+def if_found() -> Iterator[None]:
+    """Do nothing about what doesn't exist, or no longer."""
+    try:
+        yield
+    except ApiError as error:
+        if error.code != http.HTTPStatus.NOT_FOUND:
+            raise
 
 
 def path(resource: str, namespace: str = "", name: str = "", subresource: str = "") -> str:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from testbed.api import Manifest
+from testbed.api import Manifest, if_found
 from testbed.controlplane import ControlPlane
 from testbed.workloads import RESOURCES
 
@@ -72,36 +72,47 @@ class Namespace:
         return sorted(found, key=lambda item: int(item["metadata"]["annotations"][_REVISION]))
 
     def pods(self, workload: str) -> list[Manifest]:
-        """The pods of a workload made by workloads.workload."""
-        return self.items("Pod", selector=f"app={workload}")
+        """The pods of a workload made by workloads.workload, without those that are leaving."""
+        found = self.items("Pod", selector=f"app={workload}")
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def run_pods(self, workload: str, *, image_id: str = "") -> None:
         """Let its present pods run with this imageID, even those that the kubelet holds back.
 
         The simulated kubelet leaves them alone from then on.
         """
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         for pod in self.pods(workload):
-            status = {
-                "phase": "Running",
-                "startTime": now,
-                "conditions": [
-                    {"type": kind, "status": "True", "lastTransitionTime": now}
-                    for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-                ],
-                "containerStatuses": [
-                    {
-                        "name": item["name"],
-                        "image": item["image"],
-                        "imageID": image_id,
-                        "ready": True,
-                        "restartCount": 0,
-                        "state": {"running": {"startedAt": now}},
-                    }
-                    for item in pod["spec"]["containers"]
-                ],
-            }
+            self.run_pod(pod, image_id=image_id)
+
+    def run_pod(self, pod: Manifest, *, image_id: str = "") -> None:
+        """As run_pods. A pod that is gone is left out: one that runs lets another one go."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        status = {
+            "phase": "Running",
+            "startTime": now,
+            "conditions": [
+                {"type": kind, "status": "True", "lastTransitionTime": now}
+                for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
+            ],
+            "containerStatuses": [
+                {
+                    "name": item["name"],
+                    "image": item["image"],
+                    "imageID": image_id,
+                    "ready": True,
+                    "restartCount": 0,
+                    "state": {"running": {"startedAt": now}},
+                }
+                for item in pod["spec"]["containers"]
+            ],
+        }
+        with if_found():
             self.patch("Pod", pod["metadata"]["name"], {"status": status}, subresource="status")
+
+    def delete_pods(self, workload: str) -> None:
+        for pod in self.pods(workload):
+            with if_found():
+                self.delete("Pod", pod["metadata"]["name"])
 
     def kubectl(self, *args: str, stdin: str | None = None) -> str:
         return self.control_plane.kubectl("--namespace", self.name, *args, stdin=stdin)

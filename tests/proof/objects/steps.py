@@ -163,8 +163,7 @@ def _make_anew(subject: Subject) -> None:
 
 
 def _delete_pods(subject: Subject) -> None:
-    for pod in subject.namespace.pods(subject.name):
-        subject.namespace.delete("Pod", pod["metadata"]["name"])
+    subject.namespace.delete_pods(subject.name)
     subject.request()
 
 
