@@ -195,7 +195,7 @@ def _noted(world: World, share: Share, note: Note) -> Share:
 def _recreate_policy(world: World) -> World:
     shares = []
     for share in world.shares:
-        gone = share._replace(entry=None, answer=None, timed=None)
+        gone = share._replace(entry=None, answer=None, timed=None, is_time_lost=False)
         if newest(world, gone) != newest(world, share):
             gone = gone._replace(causes=gone.causes | LOST)
         shares.append(gone)

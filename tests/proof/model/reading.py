@@ -36,7 +36,7 @@ from proof.model.rendering import (
     Setting,
     mark_of,
 )
-from proof.model.world import TROUBLE, Entry, Note, Part, Progress, State, World
+from proof.model.world import TROUBLE, Entry, Note, Part, Progress, State, World, newest
 
 
 class Ask(NamedTuple):
@@ -84,13 +84,16 @@ class Reader:
 
     def process(self, track: Track, world: World) -> World:
         """The world with what the operator's process remembers after a run."""
-        shares = tuple(
-            share._replace(
-                answer=_known(track.answers.get(name)),
-                timed=_number(self.timed[name].digest) if name in self.timed else None,
+        shares = []
+        for name, share in zip(self.setting.names, world.shares, strict=True):
+            timed = self.timed.get(name, Ask(None, TIMED))
+            shares.append(
+                share._replace(
+                    answer=_known(track.answers.get(name)),
+                    timed=_number(timed.digest),
+                    is_time_lost=timed.time is None and newest(world, share)[0] is None,
+                )
             )
-            for name, share in zip(self.setting.names, world.shares, strict=True)
-        )
         known = track.progress
         progress = stored = None
         if known is not None:
@@ -102,7 +105,7 @@ class Reader:
                 is_running=known.is_running,
             )
             stored = progress if to_status(known) else None
-        return world._replace(shares=shares, progress=progress, stored=stored)
+        return world._replace(shares=tuple(shares), progress=progress, stored=stored)
 
     def _note(self, image: Image, annotations: Mapping[str, str]) -> Note:
         memory = parse_state(annotations.get(state_annotation(image.name)))
@@ -133,7 +136,7 @@ class Reader:
 def timed_before(setting: Setting, world: World) -> Mapping[str, Ask]:
     """The asks that the progress counts from before a run."""
     return {
-        name: Ask(DIGEST_TEXTS[share.timed], TIMED)
+        name: Ask(DIGEST_TEXTS[share.timed], None if share.is_time_lost else TIMED)
         for name, share in zip(setting.names, world.shares, strict=True)
         if share.timed is not None
     }

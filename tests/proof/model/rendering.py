@@ -205,8 +205,11 @@ def known_progress(world: World) -> KnownProgress | None:
 
 def mark_of(world: World) -> str:
     """The mark of the asks that the progress of a rollout counts from."""
-    timed = (share.timed for share in world.shares)
-    memories = (Memory(asked=_digest(each), asked_time=TIMED) for each in timed if each is not None)
+    memories = (
+        Memory(asked=_digest(share.timed), asked_time=None if share.is_time_lost else TIMED)
+        for share in world.shares
+        if share.timed is not None
+    )
     return identify_asks(memories) or NO_ASKS
 
 

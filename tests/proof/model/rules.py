@@ -52,7 +52,7 @@ def account(
             if not (is_restart or has_rolled):
                 _check_no_proof_is_lost(start, old, new)
         shares.append(old._replace(note=new.note, part=new.part, causes=causes))
-    return before._replace(shares=tuple(shares), is_observed=False)
+    return before._replace(shares=_sharing_fate(before.shares, shares), is_observed=False)
 
 
 def settle(setting: Setting, before: World, after: World, looks: Sequence[bool]) -> World:
@@ -98,6 +98,29 @@ def is_blocked(is_restart: bool, share: Share) -> bool:
     if part.is_foreign:
         return True
     return is_restart and part.field is not None and part.field != part.pin
+
+
+def _sharing_fate(before: Sequence[Share], after: Sequence[Share]) -> tuple[Share, ...]:
+    """Where the end of one hold is due, so is another try of all that is held (B21)."""
+    if any(map(_is_held_too_late, before, after)):
+        return tuple(map(_granted, after))
+    return tuple(after)
+
+
+def _is_held_too_late(old: Share, new: Share) -> bool:
+    """Its tag has moved away from what fails before that was known to fail: the hold ends with the
+    next look.
+    """
+    was, state = old.note.state, new.note.state
+    if state is None or state.failed is None or (was and was.failed == state.failed):
+        return False
+    return state.failed != old.tag
+
+
+def _granted(share: Share) -> Share:
+    state = share.note.state
+    is_held = state is not None and state.failed is not None
+    return share._replace(causes=share.causes | Cause.MOVE) if is_held else share
 
 
 def _patched(before: World, after: World) -> bool:

@@ -68,7 +68,7 @@ def bring_back(sight: Sight, seen: World, before: World) -> World:
 
 def _past(before: Share, after: Share) -> tuple[Past, ...]:
     """Older copies of the state speak of asks from before those that are counted now."""
-    if before.timed == after.timed:
+    if (before.timed, before.is_time_lost) == (after.timed, after.is_time_lost):
         return before.past
     return tuple(
         past._replace(note=past.note._replace(state=past.note.state._replace(is_timed=False)))

@@ -89,6 +89,7 @@ class _Form:
             ),
             entry=entry,
             timed=number[share.timed] if self.relevant.timed else None,
+            is_time_lost=share.is_time_lost and self.relevant.timed,
         )
         before: list[int | None] = [None] * (max(self.serials.values()) + 1)
         for old, new in self.serials.items():

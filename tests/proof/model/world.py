@@ -93,6 +93,8 @@ class Share(NamedTuple):
     entry: Entry | None = None
     timed: int | None = None
     """What the rollout whose progress is counted is to prove."""
+    is_time_lost: bool = False
+    """Both copies of the state are lost, and with them the time when that was asked."""
     has_flickered: bool = False
     """The tag went away from what is asked and came back, while pods were pulling it."""
     causes: Cause = Cause.NONE
