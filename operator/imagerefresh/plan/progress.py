@@ -15,6 +15,10 @@ from imagerefresh.plan.health import Counts
 from imagerefresh.plan.memory import Memory
 
 NO_TIME = timedelta(0)
+UNWATCHED = 120.0
+"""Seconds without a look after which other counts than the best tell of a rollout that began
+meanwhile, somebody else's perhaps.
+"""
 NO_ASKS = "none"
 """Marks a rollout that brings nothing we ask: somebody else's, or one back to what is proven."""
 
@@ -68,6 +72,8 @@ def advance(
     """
     if previous is None or previous.asks != asks:
         return Progress(asks, counts, seen, seen, now)
+    if is_running and counts != previous.best and seen - previous.seen >= UNWATCHED:
+        return Progress(asks, counts, seen, seen, now)
     if counts and previous.best is None:
         return Progress(asks, counts, seen, seen, now)
     if counts and previous.best and counts.surpasses(previous.best):
@@ -109,4 +115,4 @@ def from_status(status: RolloutProgress | None, *, seen: float, now: datetime) -
         return None
     age = max((now - since).total_seconds(), 0.0)
     best = Counts(status.updated, status.ready, status.available, status.old)
-    return Progress(status.asks, best, seen - age, seen, since)
+    return Progress(status.asks, best, seen - age, seen - age, since)

@@ -87,6 +87,14 @@ def test_time_stands_still_while_the_clock_does_not_run() -> None:
     assert stalled(after(START, 3660, stopped)) == 120
 
 
+@pytest.mark.parametrize("counts", [START, None])
+def test_less_than_the_best_after_a_while_without_a_look_begins_anew(counts: Counts | None) -> None:
+    """A policy that was suspended, or an API server that could not be asked."""
+    best = after(Counts(1, 1, 1, 2), 0, None)
+    assert stalled(after(counts, 3600, best)) == 0
+    assert stalled(after(Counts(1, 1, 1, 2), 3600, best)) == 3600
+
+
 def test_progress_is_seen_while_the_clock_does_not_run() -> None:
     begun = after(START, 60, after(START, 0, None))
     assert stalled(after(replace(START, updated=1), 3600, begun, is_running=False)) == 0
@@ -111,6 +119,12 @@ class TestRestart:
         begun = after(Counts(1, 1, 1, 2), 60, after(START, 0, None))
         assert stalled(self.restarted(begun, 300, Counts(1, 1, 1, 2))) == 240
         assert stalled(self.restarted(begun, 300, Counts(2, 1, 1, 2))) == 0
+
+    def test_what_was_not_watched_is_not_counted(self) -> None:
+        """The digest was healthy for hours, perhaps: somebody has rolled out meanwhile."""
+        reached = after(Counts(1, 1, 1, 2), 60, after(START, 0, None))
+        assert stalled(self.restarted(reached, 7200)) == 0
+        assert stalled(self.restarted(reached, 150)) == 90
 
     def test_a_clock_that_was_set_back_fails_nothing(self) -> None:
         begun = after(START, 60, after(START, 0, None))
