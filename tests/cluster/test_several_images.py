@@ -24,7 +24,7 @@ from cluster.story import (
     web_restart,
 )
 from imagerefresh.api.policy import parse_spec
-from imagerefresh.plan.due import next_check
+from imagerefresh.plan.due import Looks, next_check
 from testbed.api import Manifest
 from testbed.namespace import Namespace
 from testbed.registry import Registry
@@ -60,7 +60,8 @@ def test_two_moved_images_are_one_rollout(
 
     spec = parse_spec(manifest["spec"])
     eventually(
-        lambda: (next_check(spec, time.time()) or 0) - time.time() > 1, describe="no turn is near"
+        lambda: (next_check(spec, Looks(), time.time()) or 0) - time.time() > 1,
+        describe="no turn is near",
     )
     registry.retag(REPOSITORY, TAG, web_digest)
     second_registry.retag("example/side", TAG, side_digest)

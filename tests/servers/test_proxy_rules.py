@@ -249,7 +249,7 @@ async def test_a_registry_that_the_proxy_cannot_reach(scene: Scene, start_proxy:
     assert found.trouble is not None
     assert found.trouble.reason is TroubleReason.RegistryUnavailable
     assert found.trouble.message == (
-        f"{NAME}:{scene.port}: the proxy answers HTTP 502; it is asked again at the next turn"
+        f"{NAME}:{scene.port}: the proxy answers HTTP 502; it is asked again by itself"
     )
 
 
@@ -261,5 +261,5 @@ async def test_a_proxy_that_is_down(scene: Scene, start_proxy: Start) -> None:
     assert found.trouble is not None
     assert found.trouble.reason is TroubleReason.RegistryUnavailable
     assert found.trouble.message == (
-        f"{NAME}:{scene.port}: proxy: connection refused; it is asked again at the next turn"
+        f"{NAME}:{scene.port}: proxy: connection refused; it is asked again by itself"
     )

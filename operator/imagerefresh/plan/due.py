@@ -7,7 +7,7 @@ restart brings nothing forward. Moments are seconds since the epoch, as the wall
 whoever asks passes it in.
 """
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
@@ -15,13 +15,27 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
-from imagerefresh.api.policy import Spec
+from imagerefresh.api.policy import Image, Spec
 from imagerefresh.api.status import ImageState, Status
 
 SETTLED = frozenset({ImageState.PINNED, ImageState.CURRENT, ImageState.HELD, ImageState.BLOCKED})
 CRON_SPREAD = 60.0
 """Seconds over which the turns of one cron moment are spread."""
+SECOND_LOOK = 900.0
+"""Seconds after a look that failed by itself at which there is another one, if no turn comes first:
+a nightly one would otherwise be lost to an outage of minutes.
+"""
 _GAP_STEP = timedelta(minutes=1)
+
+
+@dataclass(slots=True)
+class Looks:
+    """The last looks at the tags of a policy's images, by image name. Seconds since the epoch."""
+
+    turns: dict[str, float] = field(default_factory=dict)
+    """The turn that each was for."""
+    failed: dict[str, float] = field(default_factory=dict)
+    """When those were that failed by trouble that may pass by itself (B7)."""
 
 
 def latest_turn(spec: Spec, reference: str, now: float) -> float:
@@ -42,38 +56,40 @@ def next_turn(spec: Spec, reference: str, now: float) -> float:
     return _cron_moment(spec.schedule, spec.time_zone or "UTC", now - delay, is_next=True) + delay
 
 
-def due_images(spec: Spec, looked: Mapping[str, float], now: float) -> frozenset[str]:
-    """Names of the unpinned images whose turn has come.
+def due_images(spec: Spec, looks: Looks, now: float) -> dict[str, float]:
+    """The unpinned images whose turn has come, or their second look, by name: since when.
 
-    `looked` has the turn of each image's last look. Another one than the present turn is due, an
-    earlier or a later one: after the clock stepped back a policy has one extra turn rather than
-    none for as long as the step was.
+    Another turn than that of the last look is due, an earlier or a later one: after the clock
+    stepped back a policy has one extra turn rather than none for as long as the step was.
     """
     if spec.suspend:
-        return frozenset()
-    return frozenset(
-        image.name
-        for image in spec.images
-        if not image.pinned
-        and looked.get(image.name) != latest_turn(spec, str(image.reference), now)
-    )
+        return {}
+    due = {}
+    for image in _polled(spec):
+        turn = latest_turn(spec, str(image.reference), now)
+        second = looks.failed.get(image.name, now) + SECOND_LOOK
+        if second <= now:
+            due[image.name] = max(turn, second)
+        elif looks.turns.get(image.name) != turn:
+            due[image.name] = turn
+    return due
 
 
-def next_check(spec: Spec, now: float) -> float | None:
-    """The first turn of any image after now; None for a policy that polls nothing."""
+def next_check(spec: Spec, looks: Looks, now: float) -> float | None:
+    """When any image is looked at next, after now; None for a policy that polls nothing."""
     if spec.suspend:
         return None
-    return min(
-        (next_turn(spec, str(image.reference), now) for image in spec.images if not image.pinned),
-        default=None,
-    )
+    turns = [next_turn(spec, str(image.reference), now) for image in _polled(spec)]
+    failed = [looks.failed[each.name] for each in _polled(spec) if each.name in looks.failed]
+    seconds = [each + SECOND_LOOK for each in failed if each + SECOND_LOOK > now]
+    return min((*turns, *seconds), default=None)
 
 
-def until_due(spec: Spec, looked: Mapping[str, float], now: float) -> float | None:
+def until_due(spec: Spec, looks: Looks, now: float) -> float | None:
     """Seconds until the next image is due, 0 if one is; None for a policy that polls nothing."""
-    if due_images(spec, looked, now):
+    if due_images(spec, looks, now):
         return 0.0
-    upcoming = next_check(spec, now)
+    upcoming = next_check(spec, looks, now)
     return upcoming - now if upcoming is not None else None
 
 
@@ -88,6 +104,10 @@ def is_settled(status: Status) -> bool:
     Such a policy may wait for its turn when the operator restarts.
     """
     return bool(status.images) and all(image.state in SETTLED for image in status.images)
+
+
+def _polled(spec: Spec) -> list[Image]:
+    return [image for image in spec.images if not image.pinned]
 
 
 @lru_cache(maxsize=4096)

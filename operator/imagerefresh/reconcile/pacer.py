@@ -119,7 +119,7 @@ class Pacer:
     def told(self) -> PolicyMetrics:
         """What the metrics tell of the policy now; exact where the status is quiet (B27)."""
         try:
-            upcoming = next_check(self.track.spec(self.policy), self.wall_clock())
+            upcoming = next_check(self.track.spec(self.policy), self.track.looks, self.wall_clock())
         except InvalidSpec:
             upcoming = None
         states = {image.name: image.state for image in self.track.status(self.policy).images}
@@ -169,7 +169,7 @@ class Pacer:
         return pause
 
     def _until_due(self, spec: Spec) -> float:
-        pause = until_due(spec, self.track.looked, self.wall_clock())
+        pause = until_due(spec, self.track.looks, self.wall_clock())
         if pause is None:
             return LONGEST_PAUSE
         return min(pause + TURN_SLACK, LONGEST_PAUSE) if pause else 0.0

@@ -52,7 +52,7 @@ async def pass_quietly(
     for image in spell.spec.images:
         digest = spell.digests.get(image.name)
         turn = latest_turn(spell.spec, str(image.reference), wall)
-        if digest is None or track.looked.get(image.name) == turn:
+        if digest is None or track.looks.turns.get(image.name) == turn:
             continue
         fresh_since = began - (wall - turn)
         try:
@@ -63,6 +63,6 @@ async def pass_quietly(
             return False
         if reply.complaint != spell.complaints.get(image.name, ""):
             return False
-        track.looked[image.name] = turn
+        track.looks.turns[image.name] = turn
         track.last_check = wall
     return track.quiet is spell

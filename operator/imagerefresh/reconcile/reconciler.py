@@ -21,7 +21,7 @@ from imagerefresh.cluster.client import Cluster
 from imagerefresh.cluster.errors import Conflict, NotFound, Refused
 from imagerefresh.cluster.secrets import PullSecrets
 from imagerefresh.plan.decide import Plan, decide
-from imagerefresh.plan.due import due_images, is_inert, latest_turn
+from imagerefresh.plan.due import due_images, is_inert
 from imagerefresh.plan.findings import Findings
 from imagerefresh.plan.health import judge
 from imagerefresh.plan.news import transitions
@@ -124,13 +124,12 @@ class Reconciler:
         """Those whose turn has come; all of them when a person asks. Policies share the requests of
         one turn.
         """
-        due = due_images(run.spec, run.track.looked, run.wall)
-        turns = {i.name: latest_turn(run.spec, str(i.reference), run.wall) for i in run.spec.images}
+        due = due_images(run.spec, run.track.looks, run.wall)
         # An answer from before the policy was there would be somebody else's. Its creation is told
         # to the second only.
         created = parse_timestamp(run.policy["metadata"].get("creationTimestamp"))
         oldest = min(created.timestamp() + 1, run.wall) if created else run.wall
-        wanted = {name: run.began - (run.wall - max(turns[name], oldest)) for name in due}
+        wanted = {name: run.began - (run.wall - max(since, oldest)) for name, since in due.items()}
         if run.is_requested:
             wanted = {image.name: run.began for image in run.spec.images if not image.pinned}
             run.track.looked_for = request_marks(run.policy)
@@ -138,8 +137,7 @@ class Reconciler:
         if not wanted:
             return
         await self.tags.look(run.spec, wanted, run.track, run.before, is_turn=bool(due))
-        run.track.looked.update({name: turns[name] for name in wanted})
-        run.track.last_check = run.wall
+        run.track.has_looked(run.spec, wanted, run.wall)
         run.looked.update(wanted)
 
     async def _bring_further(self, run: Run, sight: Sight | Problem | None) -> None:

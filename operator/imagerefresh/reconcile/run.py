@@ -91,6 +91,6 @@ class Run:
             troubles_told=self.track.troubles_told,
             complaints=complaints,
             last_check=self.track.last_check,
-            next_check=next_check(self.spec, self.wall),
+            next_check=next_check(self.spec, self.track.looks, self.wall),
             **found,
         )

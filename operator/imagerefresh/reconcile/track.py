@@ -2,14 +2,14 @@
 it from what is stored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from imagerefresh.api.policy import Spec, parse_spec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ConditionType, Status, parse_status
-from imagerefresh.plan.due import is_settled, latest_turn
+from imagerefresh.plan.due import Looks, is_settled, latest_turn
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.image_summary import TRANSIENT, TROUBLES
 from imagerefresh.plan.news import News
@@ -63,8 +63,7 @@ class Track:
     """The policy was deleted: told by the watch, or found out where the watch missed it (B24)."""
     answers: dict[str, Answer] = field(default_factory=dict)
     """By image name."""
-    looked: dict[str, float] = field(default_factory=dict)
-    """The turn of each image's last look, in seconds since the epoch."""
+    looks: Looks = field(default_factory=Looks)
     quiet: QuietSpell | None = None
     last_check: float | None = None
     looked_for: tuple[object, ...] | None = None
@@ -134,12 +133,28 @@ class Track:
 
     def meet(self, spec: Spec, status: Status, now: float) -> None:
         """At the first sight of a policy: what was observed before a restart waits for its next
-        turn (B6).
+        turn (B6), or a second look if the last one has failed.
         """
-        if self.looked or not is_settled(status):
+        if self.looks.turns or not is_settled(status):
             return
         for image in spec.images:
-            self.looked[image.name] = latest_turn(spec, str(image.reference), now)
+            self.looks.turns[image.name] = latest_turn(spec, str(image.reference), now)
+            trouble = self.stored_trouble(image.name, status)
+            if trouble and trouble.is_transient:
+                self.looks.failed[image.name] = now
+
+    def has_looked(self, spec: Spec, names: Collection[str], now: float) -> None:
+        """Remembers that images were looked at, and which of the looks have failed."""
+        self.last_check = now
+        for image in spec.images:
+            if image.name not in names:
+                continue
+            self.looks.turns[image.name] = latest_turn(spec, str(image.reference), now)
+            trouble = self.answers[image.name].trouble
+            if trouble and trouble.is_transient:
+                self.looks.failed[image.name] = now
+            else:
+                self.looks.failed.pop(image.name, None)
 
     def earlier_turns(self, name: str, status: Status) -> int:
         """How many turns in a row had failed for an image before this one."""

@@ -85,7 +85,7 @@ class RegistryError(Exception):
     @classmethod
     def unavailable(cls, host: str, cause: str) -> "RegistryError":
         """Return the error for a host that gave no usable answer; the cause is normalised."""
-        message = f"{host}: {cause}; it is asked again at the next turn"
+        message = f"{host}: {cause}; it is asked again by itself"
         return cls(TroubleReason.RegistryUnavailable, message)
 
     def trouble(self, rejected: Sequence[str] = ()) -> Trouble:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from imagerefresh.api.policy import ActionType, Spec
 from imagerefresh.api.status import ImageState, ImageStatus, Status
 from imagerefresh.plan.due import (
+    SECOND_LOOK,
+    Looks,
     due_images,
     is_settled,
     latest_turn,
@@ -94,17 +96,17 @@ class TestDue:
         }
 
     def test_what_was_never_looked_at_is_due(self) -> None:
-        assert due_images(self.SPEC, {}, START) == {"web", "ingestor"}
+        assert due_images(self.SPEC, Looks(), START).keys() == {"web", "ingestor"}
 
     def test_what_was_looked_at_is_not_due_until_its_turn(self) -> None:
         looked = self.looked(START)
-        assert due_images(self.SPEC, looked, START) == set()
+        assert due_images(self.SPEC, Looks(looked), START) == {}
         turn = next_turn(self.SPEC, str(WEB.reference), START)
         before = turn - 0.001
         assert "web" not in due_images(
-            self.SPEC, {**self.looked(before), "web": looked["web"]}, before
+            self.SPEC, Looks({**self.looked(before), "web": looked["web"]}), before
         )
-        assert "web" in due_images(self.SPEC, looked, turn)
+        assert "web" in due_images(self.SPEC, Looks(looked), turn)
 
     @pytest.mark.parametrize("step", [-86_400.0, -3600.0, -900.0, -60.0, 60.0, 900.0, 86_400.0])
     def test_a_clock_step_costs_one_turn_at_most(self, step: float) -> None:
@@ -113,7 +115,7 @@ class TestDue:
         times = [START + step + tick for tick in range(901)]
         checks: Counter[str] = Counter()
         for now in times:
-            for name in due_images(self.SPEC, looked, now):
+            for name in due_images(self.SPEC, Looks(looked), now):
                 checks[name] += 1
                 looked[name] = self.looked(now)[name]
         assert set(checks) == {"web", "ingestor"}
@@ -124,7 +126,7 @@ class TestDue:
         turn = next_turn(self.SPEC, str(WEB.reference), START)
         count = 0
         for now in (turn - 1, turn, turn - 0.5, turn + 0.5, turn + 1):
-            if "web" in due_images(self.SPEC, looked, now):
+            if "web" in due_images(self.SPEC, Looks(looked), now):
                 count += 1
                 looked["web"] = self.looked(now)["web"]
         assert count <= 3
@@ -132,19 +134,19 @@ class TestDue:
     def test_how_long_until_one_is_due(self) -> None:
         looked = self.looked(START)
         following = [next_turn(self.SPEC, str(i.reference), START) for i in self.SPEC.images]
-        assert until_due(self.SPEC, looked, START) == min(following) - START
-        assert until_due(self.SPEC, looked, min(following)) == 0
-        assert until_due(self.SPEC, {}, START) == 0
-        assert until_due(a_spec(suspend=True), {}, START) is None
+        assert until_due(self.SPEC, Looks(looked), START) == min(following) - START
+        assert until_due(self.SPEC, Looks(looked), min(following)) == 0
+        assert until_due(self.SPEC, Looks(), START) == 0
+        assert until_due(a_spec(suspend=True), Looks(), START) is None
 
     def test_another_interval_is_looked_at_anew(self) -> None:
-        assert due_images(every("10m", WEB), self.looked(START), START) == {"web"}
+        assert due_images(every("10m", WEB), Looks(self.looked(START)), START).keys() == {"web"}
 
     def test_a_pinned_image_is_never_due(self) -> None:
         """B2."""
         spec = every("15m", an_image(ActionType.RESTART, pinned=True), INGESTOR)
-        assert due_images(spec, {}, START) == {"ingestor"}
-        assert next_check(spec, START) == next_turn(spec, str(INGESTOR.reference), START)
+        assert due_images(spec, Looks(), START).keys() == {"ingestor"}
+        assert next_check(spec, Looks(), START) == next_turn(spec, str(INGESTOR.reference), START)
 
     @pytest.mark.parametrize(
         "spec",
@@ -153,12 +155,39 @@ class TestDue:
     )
     def test_a_policy_that_polls_nothing_has_no_turn(self, spec: Spec) -> None:
         """B2, B4."""
-        assert due_images(spec, {}, START) == set()
-        assert next_check(spec, START) is None
+        assert due_images(spec, Looks(), START) == {}
+        assert next_check(spec, Looks(), START) is None
+
+    def test_what_failed_by_itself_has_a_second_look_before_a_turn_that_is_far(self) -> None:
+        """B7: an outage of minutes costs a nightly turn no day."""
+        spec = every("24h", WEB)
+        turn = latest_turn(spec, REFERENCE, START)
+        looks = Looks({"web": turn}, {"web": START})
+        again = START + SECOND_LOOK
+        assert due_images(spec, looks, again - 1) == {}
+        assert until_due(spec, looks, again - 1) == 1
+        assert due_images(spec, looks, again + 5) == {"web": again}
+        assert next_check(spec, looks, START) == again
+        assert next_check(spec, looks, again) == next_turn(spec, REFERENCE, START)
+
+    def test_a_turn_that_comes_first_is_enough(self) -> None:
+        spec = every("10m", WEB)
+        looks = Looks({"web": latest_turn(spec, REFERENCE, START)}, {"web": START})
+        turn = next_turn(spec, REFERENCE, START)
+        assert due_images(spec, looks, turn) == {"web": turn}
+        assert next_check(spec, looks, START) == turn
+
+    def test_nothing_that_is_not_polled_has_a_second_look(self) -> None:
+        """B2, B4."""
+        looks = Looks(failed={"web": START - 2 * SECOND_LOOK})
+        pinned = every("24h", an_image(ActionType.RESTART, pinned=True))
+        for spec in (a_spec(suspend=True), pinned):
+            assert due_images(spec, looks, START) == {}
+            assert next_check(spec, looks, START) is None
 
     def test_the_next_check_is_that_of_the_first_image(self) -> None:
         following = [next_turn(self.SPEC, str(i.reference), START) for i in self.SPEC.images]
-        assert next_check(self.SPEC, START) == min(following)
+        assert next_check(self.SPEC, Looks(), START) == min(following)
 
 
 def status_of(*states: ImageState, **fields: Json) -> Status:

@@ -1,6 +1,7 @@
 """The quiet turn: the tags are found as they were, and nobody is told (B5, B27)."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from datetime import timedelta
 from typing import Final
 
@@ -9,7 +10,7 @@ import pytest
 from imagerefresh.api.policy import ActionType
 from imagerefresh.api.status import Status
 from imagerefresh.api.timestamps import timestamp
-from imagerefresh.plan.due import latest_turn, next_turn
+from imagerefresh.plan.due import Looks, latest_turn, next_turn
 from imagerefresh.reconcile.quiet import pass_quietly, quiet_spell
 from imagerefresh.reconcile.run import Run
 from imagerefresh.reconcile.track import QuietSpell, Track
@@ -114,9 +115,9 @@ class TestPassing:
     @staticmethod
     def at_turn(clocks: Clocks, until: float = 5000.0) -> Track:
         """A track of a quiet policy whose turn has just come."""
-        looked = {"ingestor": latest_turn(SPEC, REFERENCE, clocks.wall)}
+        looks = Looks({"ingestor": latest_turn(SPEC, REFERENCE, clocks.wall)})
         clocks.go(next_turn(SPEC, REFERENCE, clocks.wall) - clocks.wall + 2)
-        return Track(quiet=QuietSpell(SPEC, {"ingestor": D1}, until, {}), looked=looked)
+        return Track(quiet=QuietSpell(SPEC, {"ingestor": D1}, until, {}), looks=looks)
 
     @staticmethod
     async def passed(
@@ -152,10 +153,10 @@ class TestPassing:
         """B7, B13: which then finds the turn still to come, and counts it."""
         clocks = Clocks()
         track = self.at_turn(clocks)
-        before = dict(track.looked)
+        before = deepcopy(track.looks)
         is_passed, _ = await self.passed(track, clocks, serves)
         assert not is_passed
-        assert track.looked == before
+        assert track.looks == before
 
     async def test_not_after_its_end(self) -> None:
         """B17: it is time to look at the target."""

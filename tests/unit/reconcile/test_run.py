@@ -7,7 +7,7 @@ import pytest
 from imagerefresh.api.policy import ActionType
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import Status
-from imagerefresh.plan.due import next_check
+from imagerefresh.plan.due import Looks, next_check
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.news import transitions
 from imagerefresh.plan.summary import report, request_marks
@@ -107,7 +107,7 @@ class TestFound:
         assert (found.generation, found.problem, found.now) == (GENERATION, GONE, NOW)
         assert found.before == UP
         assert found.annotations == policy["metadata"]["annotations"]
-        assert found.next_check == next_check(a_spec(IMAGE), NOW.timestamp())
+        assert found.next_check == next_check(a_spec(IMAGE), Looks(), NOW.timestamp())
 
     def test_a_policy_without_annotations(self) -> None:
         policy = a_policy(status=UP)

@@ -7,7 +7,7 @@ import pytest
 from imagerefresh.api.policy import ActionType, InvalidSpec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import Status
-from imagerefresh.plan.due import due_images, latest_turn
+from imagerefresh.plan.due import SECOND_LOOK, due_images, latest_turn, next_turn
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.template import Problem
@@ -81,9 +81,9 @@ class TestMeeting:
 
     NOW: Final = NOW.timestamp()
 
-    def due(self, track: Track) -> frozenset[str]:
+    def due(self, track: Track, seconds: float = 0) -> set[str]:
         """What is due."""
-        return due_images(SPEC, track.looked, self.NOW)
+        return {*due_images(SPEC, track.looks, self.NOW + seconds)}
 
     @pytest.mark.parametrize("status", [UP, told(one(HELD, D2, health=LATE))])
     def test_what_was_observed_before_waits_for_its_turn(self, status: Status) -> None:
@@ -107,9 +107,41 @@ class TestMeeting:
 
     def test_only_at_first_sight(self) -> None:
         track = Track()
-        track.looked["ingestor"] = latest_turn(SPEC, "r", self.NOW - 3600)
+        track.looks.turns["ingestor"] = latest_turn(SPEC, "r", self.NOW - 3600)
         track.meet(SPEC, UP, self.NOW)
         assert self.due(track) == {"ingestor"}
+
+
+class TestFailedLooks:
+    """B7: a turn that is lost to an outage is made up for, a registry's word is final."""
+
+    DAILY: Final = a_spec(an_image(ActionType.SET_ENV), interval="24h")
+    TURN: Final = next_turn(DAILY, str(DAILY.images[0].reference), NOW.timestamp())
+
+    def due(self, track: Track, seconds: float) -> set[str]:
+        """What is due so many seconds after the turn."""
+        return {*due_images(self.DAILY, track.looks, self.TURN + seconds)}
+
+    @pytest.mark.parametrize(("problem", "due"), [(DOWN, {"ingestor"}), (DENIED, set())])
+    def test_what_may_pass_is_looked_at_again(self, problem: Problem, due: set[str]) -> None:
+        track = Track(answers={"ingestor": Answer("r", 0.0, None, trouble(1, problem))})
+        track.has_looked(self.DAILY, {"ingestor"}, self.TURN)
+        assert self.due(track, SECOND_LOOK - 1) == set()
+        assert self.due(track, SECOND_LOOK) == due
+
+    def test_a_look_that_succeeds_is_enough(self) -> None:
+        track = Track(answers={"ingestor": Answer("r", 0.0, None, trouble(1))})
+        track.has_looked(self.DAILY, {"ingestor"}, self.TURN)
+        track.answers["ingestor"] = Answer("r", 0.0, D1)
+        track.has_looked(self.DAILY, {"ingestor"}, self.TURN + SECOND_LOOK)
+        assert self.due(track, 3 * SECOND_LOOK) == set()
+
+    def test_also_after_a_restart(self) -> None:
+        track = Track()
+        down = told(one(PROVEN, None), UP, troubles={"ingestor": trouble(1)})
+        track.meet(self.DAILY, down, self.TURN)
+        assert self.due(track, SECOND_LOOK - 1) == set()
+        assert self.due(track, SECOND_LOOK) == {"ingestor"}
 
 
 class TestTurnsInTrouble:

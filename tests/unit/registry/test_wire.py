@@ -91,7 +91,7 @@ async def test_broken_answers_are_transient(
     async with raw_server(saying(answer)) as host:
         error = await trouble(transport, f"http://{host}/x")
     assert error.reason is TroubleReason.RegistryUnavailable
-    assert error.message == f"{host}: {cause}; it is asked again at the next turn"
+    assert error.message == f"{host}: {cause}; it is asked again by itself"
 
 
 async def test_silence_and_endless_bodies_end(
