@@ -31,7 +31,8 @@ from cluster.story import (
     web_set_env,
 )
 from imagerefresh.api.policy import parse_spec
-from imagerefresh.plan.due import next_turn
+from imagerefresh.api.timestamps import parse_timestamp
+from imagerefresh.plan.due import latest_turn
 from testbed.api import Manifest
 from testbed.images import DOCKER_LIST, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST
 from testbed.namespace import Namespace
@@ -128,21 +129,19 @@ def test_ready_outlasts_two_failed_turns_and_ends_with_the_third(
     wait_ready(namespace)
     spec = parse_spec(manifest["spec"])
     reference = str(spec.images[0].reference)
-    eventually(
-        lambda: next_turn(spec, reference, time.time()) - time.time() > 2,
-        describe="no turn is near",
-    )
     registry.front.fail(502)
-    turns = [next_turn(spec, reference, time.time()) + 10 * number for number in range(3)]
     before = ours(namespace.deployment("web"))
 
     found = eventually(lambda: _troubled(namespace), describe="trouble is shown")
     assert ready(found)[0] == "True"
+    checked = parse_timestamp(found["status"]["lastCheckTime"])
+    assert checked is not None
+    third = latest_turn(spec, reference, checked.timestamp() + 1) + 2 * 10
     found = wait_ready(namespace, status="False", reason="RegistryUnavailable")
 
     ended = condition(found, "Ready") or {}
-    assert ended["lastTransitionTime"] >= _timestamp(turns[2])
-    assert time.time() < turns[2] + 5
+    assert ended["lastTransitionTime"] >= _timestamp(third)
+    assert time.time() < third + 10
     assert ours(namespace.deployment("web")) == before
     registry.front.heal()
     assert ready(wait_ready(namespace)) == ("True", "UpToDate")

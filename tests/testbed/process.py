@@ -5,6 +5,7 @@ end of that thread for the end of the parent.
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -57,7 +58,7 @@ class Child:
                 stderr=subprocess.STDOUT,
                 env=None if env is None else dict(env),
                 cwd=cwd,
-                start_new_session=True,  # a Ctrl-C at the terminal is ours to handle
+                start_new_session=True,  # so that a Ctrl-C at the terminal is ours to handle
             )
 
     def __enter__(self) -> Self:
@@ -108,8 +109,9 @@ class Child:
             raise ProcessError(f"{self.name}: {error}; {self.log}:\n{tail}") from None
 
     def kill(self) -> None:
-        """SIGKILL, and wait for the end; no effect on what has ended."""
-        self._process.kill()
+        """SIGKILL, also to its own children, and wait for its end; no effect on what has ended."""
+        if self.exit_code is None:
+            os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 
     def terminate(self, *, timeout: float = 30) -> int:
