@@ -42,6 +42,7 @@ proof: $(STAMP) ## Prove in full what the tests only sample, and print the table
 	PYTHONPATH=tests $(BIN)/python -m proof contract
 	PYTHONPATH=tests $(BIN)/python -m proof model
 	PYTHONPATH=tests $(BIN)/python -m proof mutation
+	PYTHONPATH=tests $(BIN)/python -m proof histories
 	PYTHONPATH=tests $(BIN)/python -m proof faults
 	PYTHONPATH=tests $(BIN)/python -m proof objects
 	PYTHONPATH=tests $(BIN)/python -m proof soak

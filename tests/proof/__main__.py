@@ -10,6 +10,7 @@ PROOFS: Final = {
     "soak": "many policies through moves, edits, failures and kills",
     "model": "every state that a small model of a cluster can reach, around the real operator",
     "mutation": "that the search of the model catches an operator broken on purpose",
+    "histories": "long histories of several policies with many images",
     "faults": "every fault at every write of every story",
 }
 """Modules of this package with a function `main`, which takes the arguments and returns the exit

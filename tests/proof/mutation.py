@@ -73,8 +73,12 @@ def _catch_at(place: int) -> Catch:
 def main(_: Sequence[str] = ()) -> int:
     """Prints which rule catches which mutant; 1 if one escapes."""
     needed = len(list(all_mutants()))
+    caught = []
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
-        caught = list(pool.map(_catch_at, range(needed + len(list(swapped_rows())))))
+        for found in pool.map(_catch_at, range(needed + len(list(swapped_rows())))):
+            print(f"{found.mutant}: {found.rule or 'NOT CAUGHT'}", flush=True)
+            caught.append(found)
+    print()
     rows = [(each.mutant, each.rule or "NOT CAUGHT", each.scope, each.events) for each in caught]
     print(table(("broken", "caught by", "in", "events"), rows[:needed]))
     print(

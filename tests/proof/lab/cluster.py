@@ -20,6 +20,7 @@ from imagerefresh.plan.template import claim_of, read
 from imagerefresh.reconcile.looking import TagWatch
 from imagerefresh.reconcile.telling import Teller
 from imagerefresh.reconcile.track import Answer, Track
+from proof.lab.accounts import Accounts
 from proof.lab.workload import Json, Workload
 from proof.model.refresher import UNREACHABLE
 
@@ -46,6 +47,7 @@ class Shop(Cluster):
     """The policy whose run it is."""
     writes_left: int | None = None
     """How many writes there are until the operator is killed."""
+    accounts: Accounts = field(default_factory=Accounts)
     news: int = 0
     """Writes that said more than when tags were last looked at."""
 
@@ -176,6 +178,7 @@ def check_patch(shop: Shop, target: Workload, before: Json) -> None:
         if image.pinned or is_taken(shop, shop.running, image):
             assert old == new, "what is pinned or another policy's is left alone"
         _check_record(shop, target, spec, image, before)
+        _check_cause(shop, target, image, before)
         _put_part(image, untouched, before)
     for key in ("name", "image", "env"):
         assert _each(untouched, key) == _each(before, key), "only what is its own is written"
@@ -209,6 +212,21 @@ def _check_record(shop: Shop, target: Workload, spec: Spec, image: Image, before
         assert read(image, before).digest == record, "recorded is only what the field holds"
     elif not state.adopted and container not in target.flickered:
         assert target.pods.get(container) == {record}, "recorded is only what all pods run"
+
+
+def _check_cause(shop: Shop, target: Workload, image: Image, before: Json) -> None:
+    """A stamp is written with each rollout of an image (B13)."""
+    key = stamp_annotation(image.name)
+    marks = before["spec"]["template"]["metadata"]["annotations"]
+    if target.template["metadata"]["annotations"].get(key) == marks.get(key):
+        return
+    shop.accounts.use_up(shop.running, image.name)
+    annotations = target.metadata["annotations"]
+    state = parse_state(annotations.get(state_annotation(image.name)))
+    assert state is not None
+    prefix = shop.spec(shop.running).annotation_prefix
+    if state.asked != annotations.get(record_annotation(prefix, image.name)):
+        shop.accounts.ask(shop.running, target.name)
 
 
 def _put_part(image: Image, document: Json, before: Json) -> None:
