@@ -39,8 +39,6 @@ BEGIN: Final = datetime(2026, 2, 3, 12, tzinfo=UTC)
 TURN: Final = 900.0
 """Seconds between two turns of a policy."""
 QUIET_ROUNDS: Final = 60
-EXAMPLES: Final = 3000
-STEPS: Final = 60
 
 digests = st.sampled_from(DIGEST_TEXTS)
 containers = st.sampled_from(CONTAINERS)
@@ -396,24 +394,27 @@ class Histories(RuleBasedStateMachine):
                     assert entry.message
 
 
-def try_histories(examples: int, steps: int) -> None:
-    """Tries so many histories of at most so many steps each.
+FULL: Final = settings(
+    max_examples=3000,
+    stateful_step_count=60,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def try_histories(chosen: settings) -> None:
+    """Tries as many histories of as many steps as the settings say.
 
     Raises:
         AssertionError: something must not happen; the history is printed.
     """
-    chosen = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
     run_state_machine_as_test(Histories, settings=chosen)
 
 
 def main(_: Sequence[str] = ()) -> int:
     """Prints how many histories were tried. What must not happen ends it with a traceback."""
     began = time.monotonic()
-    try_histories(EXAMPLES, STEPS)
-    print(f"{EXAMPLES} histories of up to {STEPS} steps hold. {time.monotonic() - began:.0f} s.")
+    try_histories(FULL)
+    told = f"{FULL.max_examples} histories of up to {FULL.stateful_step_count} steps hold."
+    print(f"{told} {time.monotonic() - began:.0f} s.")
     return 0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OUTSIDE_THE_MODEL: Final = {
     "unsteady": "tags that go back and forth within an hour, see tests/unit/plan/rows_asking.py",
-    "wait": "policies that take turns, see tests/unit/plan/test_awaited.py",
+    "wait": "policies that take turns, see tests/proof/test_histories.py",
     "mutated": "admission that changes writes, see tests/unit/reconcile/test_mutations.py",
 }
 """Rows that no world of the model meets, and what proves them instead."""
