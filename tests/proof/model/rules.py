@@ -101,26 +101,24 @@ def is_blocked(is_restart: bool, share: Share) -> bool:
 
 
 def _sharing_fate(before: Sequence[Share], after: Sequence[Share]) -> tuple[Share, ...]:
-    """Where the end of one hold is due, so is another try of all that is held (B21)."""
-    if any(map(_is_held_too_late, before, after)):
-        return tuple(map(_granted, after))
-    return tuple(after)
+    """A tag that had moved away before something failed ends all holds with its next look (B21)."""
+    fails = any(
+        _failed(new) not in (None, _failed(old)) for old, new in zip(before, after, strict=True)
+    )
+    if not fails or not any(map(_is_hold_over, after)):
+        return tuple(after)
+    return tuple(
+        share if _failed(share) is None else share._replace(causes=share.causes | Cause.MOVE)
+        for share in after
+    )
 
 
-def _is_held_too_late(old: Share, new: Share) -> bool:
-    """Its tag has moved away from what fails before that was known to fail: the hold ends with the
-    next look.
-    """
-    was, state = old.note.state, new.note.state
-    if state is None or state.failed is None or (was and was.failed == state.failed):
-        return False
-    return state.failed != old.tag
+def _is_hold_over(share: Share) -> bool:
+    return not share.is_pinned and _failed(share) not in (None, share.tag)
 
 
-def _granted(share: Share) -> Share:
-    state = share.note.state
-    is_held = state is not None and state.failed is not None
-    return share._replace(causes=share.causes | Cause.MOVE) if is_held else share
+def _failed(share: Share) -> int | None:
+    return share.note.state.failed if share.note.state else None
 
 
 def _patched(before: World, after: World) -> bool:
