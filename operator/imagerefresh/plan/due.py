@@ -22,20 +22,46 @@ SETTLED = frozenset({ImageState.PINNED, ImageState.CURRENT, ImageState.HELD, Ima
 CRON_SPREAD = 60.0
 """Seconds over which the turns of one cron moment are spread."""
 SECOND_LOOK = 900.0
-"""Seconds after a look that failed by itself at which there is another one, if no turn comes first:
-a nightly one would otherwise be lost to an outage of minutes.
+"""Seconds after a turn at which there is another look if the last one has failed by itself, again
+and again until the next turn: a nightly one would else be lost to an outage of minutes.
 """
 _GAP_STEP = timedelta(minutes=1)
 
 
 @dataclass(slots=True)
 class Looks:
-    """The last looks at the tags of a policy's images, by image name. Seconds since the epoch."""
+    """The last looks at the tags of a policy's images, by image name."""
 
-    turns: dict[str, float] = field(default_factory=dict)
-    """The turn that each was for."""
-    failed: dict[str, float] = field(default_factory=dict)
-    """When those were that failed by trouble that may pass by itself (B7)."""
+    moments: dict[str, float] = field(default_factory=dict)
+    """The turn that each was for, or the second look; seconds since the epoch."""
+    failed: set[str] = field(default_factory=set)
+    """Those that failed by trouble that may pass by itself (B7)."""
+
+    def note(self, spec: Spec, image: Image, now: float, *, has_failed: bool) -> None:
+        """Remembers a look at an image."""
+        if has_failed:
+            self.failed.add(image.name)
+        else:
+            self.failed.discard(image.name)
+        self.moments[image.name] = self.latest(spec, image, now)
+
+    def latest(self, spec: Spec, image: Image, now: float) -> float:
+        """The last moment not after now at which an image is to be looked at, or was.
+
+        Like turns, second looks come from reference and schedule, so that policies share them.
+        """
+        turn = latest_turn(spec, str(image.reference), now)
+        return turn + (now - turn) // SECOND_LOOK * SECOND_LOOK if self._is_open(image) else turn
+
+    def following(self, spec: Spec, image: Image, now: float) -> float:
+        """The first such moment after now."""
+        turn = next_turn(spec, str(image.reference), now)
+        if not self._is_open(image):
+            return turn
+        return min(turn, self.latest(spec, image, now) + SECOND_LOOK)
+
+    def _is_open(self, image: Image) -> bool:
+        return image.name in self.failed
 
 
 def latest_turn(spec: Spec, reference: str, now: float) -> float:
@@ -59,30 +85,20 @@ def next_turn(spec: Spec, reference: str, now: float) -> float:
 def due_images(spec: Spec, looks: Looks, now: float) -> dict[str, float]:
     """The unpinned images whose turn has come, or their second look, by name: since when.
 
-    Another turn than that of the last look is due, an earlier or a later one: after the clock
+    Another moment than that of the last look is due, an earlier or a later one: after the clock
     stepped back a policy has one extra turn rather than none for as long as the step was.
     """
     if spec.suspend:
         return {}
-    due = {}
-    for image in _polled(spec):
-        turn = latest_turn(spec, str(image.reference), now)
-        second = looks.failed.get(image.name, now) + SECOND_LOOK
-        if second <= now:
-            due[image.name] = max(turn, second)
-        elif looks.turns.get(image.name) != turn:
-            due[image.name] = turn
-    return due
+    moments = {image.name: looks.latest(spec, image, now) for image in _polled(spec)}
+    return {name: since for name, since in moments.items() if looks.moments.get(name) != since}
 
 
 def next_check(spec: Spec, looks: Looks, now: float) -> float | None:
     """When any image is looked at next, after now; None for a policy that polls nothing."""
     if spec.suspend:
         return None
-    turns = [next_turn(spec, str(image.reference), now) for image in _polled(spec)]
-    failed = [looks.failed[each.name] for each in _polled(spec) if each.name in looks.failed]
-    seconds = [each + SECOND_LOOK for each in failed if each + SECOND_LOOK > now]
-    return min((*turns, *seconds), default=None)
+    return min((looks.following(spec, each, now) for each in _polled(spec)), default=None)
 
 
 def until_due(spec: Spec, looks: Looks, now: float) -> float | None:

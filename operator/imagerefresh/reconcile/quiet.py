@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from imagerefresh.api.timestamps import parse_timestamp
 from imagerefresh.cluster.errors import ClusterError
-from imagerefresh.plan.due import is_settled, latest_turn
+from imagerefresh.plan.due import due_images, is_settled
 from imagerefresh.plan.image_summary import TROUBLES
 from imagerefresh.plan.summary import REFRESH_AGE, is_in_flight, is_ready
 from imagerefresh.reconcile.keys import resolve
@@ -49,20 +49,20 @@ async def pass_quietly(
     spell, began = track.quiet, monotonic()
     if spell is None or began >= spell.until:
         return False
+    due = due_images(spell.spec, track.looks, wall)
     for image in spell.spec.images:
-        digest = spell.digests.get(image.name)
-        turn = latest_turn(spell.spec, str(image.reference), wall)
-        if digest is None or track.looks.turns.get(image.name) == turn:
+        if image.name not in due:
             continue
-        fresh_since = began - (wall - turn)
+        fresh_since = began - (wall - due[image.name])
         try:
             reply = await resolve(registry, track.keys, spell.spec, image.reference, fresh_since)
         except ClusterError:
             return False  # a run meets it, too, and knows what to do about it
+        digest = spell.digests.get(image.name)
         if not isinstance(reply.answer, Resolved) or reply.answer.digest != digest:
             return False
         if reply.complaint != spell.complaints.get(image.name, ""):
             return False
-        track.looks.turns[image.name] = turn
+        track.looks.note(spell.spec, image, wall, has_failed=False)
         track.last_check = wall
     return track.quiet is spell

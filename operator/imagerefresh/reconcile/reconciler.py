@@ -138,6 +138,7 @@ class Reconciler:
             return
         await self.tags.look(run.spec, wanted, run.track, run.before, is_turn=bool(due))
         run.track.has_looked(run.spec, wanted, run.wall)
+        run.track.last_check = run.wall
         run.looked.update(wanted)
 
     async def _bring_further(self, run: Run, sight: Sight | Problem | None) -> None:
@@ -198,6 +199,7 @@ class Reconciler:
                 await self.tags.look(
                     run.spec, dict.fromkeys(names, sight.seen), run.track, run.before, is_turn=False
                 )
+                run.track.has_looked(run.spec, names, run.wall)
                 run.looked.update(names)
                 looked.update(names)
             elif plan.examine:

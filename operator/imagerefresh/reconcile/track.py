@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from imagerefresh.api.policy import Spec, parse_spec
+from imagerefresh.api.policy import Image, Spec, parse_spec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ConditionType, Status, parse_status
+from imagerefresh.api.timestamps import parse_timestamp
 from imagerefresh.plan.due import Looks, is_settled, latest_turn
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.image_summary import TRANSIENT, TROUBLES
@@ -16,6 +17,7 @@ from imagerefresh.plan.news import News
 from imagerefresh.plan.progress import Progress
 from imagerefresh.plan.readiness import TROUBLE_TURNS
 from imagerefresh.plan.steadiness import Steadiness
+from imagerefresh.plan.summary import REFRESH_AGE
 from imagerefresh.plan.template import Problem
 from imagerefresh.plan.view import Mutation
 from imagerefresh.reconcile.keys import Keys
@@ -133,28 +135,23 @@ class Track:
 
     def meet(self, spec: Spec, status: Status, now: float) -> None:
         """At the first sight of a policy: what was observed before a restart waits for its next
-        turn (B6), or a second look if the last one has failed.
+        turn (B6), or for a second look if the last one has failed or its turn was missed.
         """
-        if self.looks.turns or not is_settled(status):
+        if self.looks.moments or not is_settled(status):
             return
         for image in spec.images:
-            self.looks.turns[image.name] = latest_turn(spec, str(image.reference), now)
             trouble = self.stored_trouble(image.name, status)
-            if trouble and trouble.is_transient:
-                self.looks.failed[image.name] = now
+            has_failed = trouble is not None and trouble.is_transient
+            is_missed = _is_missed(spec, image, status, now)
+            self.looks.note(spec, image, now, has_failed=has_failed or is_missed)
 
     def has_looked(self, spec: Spec, names: Collection[str], now: float) -> None:
         """Remembers that images were looked at, and which of the looks have failed."""
-        self.last_check = now
         for image in spec.images:
-            if image.name not in names:
-                continue
-            self.looks.turns[image.name] = latest_turn(spec, str(image.reference), now)
-            trouble = self.answers[image.name].trouble
-            if trouble and trouble.is_transient:
-                self.looks.failed[image.name] = now
-            else:
-                self.looks.failed.pop(image.name, None)
+            if image.name in names:
+                trouble = self.answers[image.name].trouble
+                has_failed = trouble is not None and trouble.is_transient
+                self.looks.note(spec, image, now, has_failed=has_failed)
 
     def earlier_turns(self, name: str, status: Status) -> int:
         """How many turns in a row had failed for an image before this one."""
@@ -188,6 +185,13 @@ class Track:
         self.refusals = 0
         self.refusal = None
         self.not_before = 0.0
+
+
+def _is_missed(spec: Spec, image: Image, status: Status, now: float) -> bool:
+    """Whether nobody was there at the last turn. Status tells of checks at most that late."""
+    checked = parse_timestamp(status.last_check_time)
+    turn = latest_turn(spec, str(image.reference), now)
+    return checked is not None and checked.timestamp() < turn - REFRESH_AGE.total_seconds()
 
 
 def _number(resource_version: str) -> int:

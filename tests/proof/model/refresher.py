@@ -222,5 +222,5 @@ def _track(world: World, looks: Sequence[bool], policy: JsonObject) -> Track:
             digest = None if share.answer == TROUBLE else DIGEST_TEXTS[share.answer]
             track.answers[image.name] = _answer(reference, digest, SEEN - 1)
         if not is_due:
-            track.looks.turns[image.name] = latest_turn(spec, reference, NOW.timestamp())
+            track.looks.moments[image.name] = latest_turn(spec, reference, NOW.timestamp())
     return track

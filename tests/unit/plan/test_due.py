@@ -158,30 +158,43 @@ class TestDue:
         assert due_images(spec, Looks(), START) == {}
         assert next_check(spec, Looks(), START) is None
 
-    def test_what_failed_by_itself_has_a_second_look_before_a_turn_that_is_far(self) -> None:
+    def test_what_failed_by_itself_has_second_looks_before_a_turn_that_is_far(self) -> None:
         """B7: an outage of minutes costs a nightly turn no day."""
-        spec = every("24h", WEB)
+        spec, looks = every("24h", WEB), Looks()
         turn = latest_turn(spec, REFERENCE, START)
-        looks = Looks({"web": turn}, {"web": START})
-        again = START + SECOND_LOOK
-        assert due_images(spec, looks, again - 1) == {}
-        assert until_due(spec, looks, again - 1) == 1
-        assert due_images(spec, looks, again + 5) == {"web": again}
-        assert next_check(spec, looks, START) == again
-        assert next_check(spec, looks, again) == next_turn(spec, REFERENCE, START)
+        looks.note(spec, WEB, turn + 5, has_failed=True)
+        for again in (turn + SECOND_LOOK, turn + 2 * SECOND_LOOK):
+            assert due_images(spec, looks, again - 1) == {}
+            assert until_due(spec, looks, again - 1) == 1
+            assert next_check(spec, looks, again - 1) == again
+            assert due_images(spec, looks, again + 5) == {"web": again}
+            looks.note(spec, WEB, again + 5, has_failed=True)
+        looks.note(spec, WEB, turn + 3 * SECOND_LOOK, has_failed=False)
+        assert due_images(spec, looks, turn + 9 * SECOND_LOOK) == {}
+        assert next_check(spec, looks, turn + 9 * SECOND_LOOK) == turn + 86_400
+
+    def test_policies_share_second_looks(self) -> None:
+        """B5, B6: whenever each of them has failed."""
+        spec, turn = every("24h", WEB), latest_turn(every("24h", WEB), REFERENCE, START)
+        found = []
+        for seconds in (0, 7, 800):
+            looks = Looks()
+            looks.note(spec, WEB, turn + seconds, has_failed=True)
+            found.append(due_images(spec, looks, turn + SECOND_LOOK + seconds))
+        assert found == [{"web": turn + SECOND_LOOK}] * 3
 
     def test_a_turn_that_comes_first_is_enough(self) -> None:
-        spec = every("10m", WEB)
-        looks = Looks({"web": latest_turn(spec, REFERENCE, START)}, {"web": START})
+        spec, looks = every("10m", WEB), Looks()
+        looks.note(spec, WEB, START, has_failed=True)
         turn = next_turn(spec, REFERENCE, START)
         assert due_images(spec, looks, turn) == {"web": turn}
         assert next_check(spec, looks, START) == turn
 
     def test_nothing_that_is_not_polled_has_a_second_look(self) -> None:
         """B2, B4."""
-        looks = Looks(failed={"web": START - 2 * SECOND_LOOK})
         pinned = every("24h", an_image(ActionType.RESTART, pinned=True))
         for spec in (a_spec(suspend=True), pinned):
+            looks = Looks(failed={"web"})
             assert due_images(spec, looks, START) == {}
             assert next_check(spec, looks, START) is None
 

@@ -59,6 +59,6 @@ def ran(pacer: Pacer, policy: Mapping[str, Json]) -> None:
 def looked(pacer: Pacer, clocks: Clocks, interval: str = "15m") -> Pacer:
     """As after a run: the tags were looked at, and the target."""
     turn = latest_turn(a_spec(IMAGE, interval=interval), str(IMAGE.reference), clocks.wall)
-    pacer.track.looks.turns["ingestor"] = turn
+    pacer.track.looks.moments["ingestor"] = turn
     pacer.track.target_seen = clocks.monotonic
     return pacer

@@ -148,6 +148,16 @@ class TestPassing:
         assert is_passed
         assert shelf.resolved == []
 
+    async def test_a_second_look_is_one_too(self) -> None:
+        """Or the policy would be due for ever, and the process do nothing else."""
+        clocks = Clocks()
+        track = self.at_turn(clocks)
+        track.looks.failed.add("ingestor")
+        is_passed, shelf = await self.passed(track, clocks)
+        assert is_passed
+        assert len(shelf.resolved) == 1
+        assert track.looks.failed == set()
+
     @pytest.mark.parametrize("serves", [D2, DOWN, ARTIFACT], ids=["moved", "down", "no image"])
     async def test_news_is_left_to_a_run(self, serves: str | Trouble) -> None:
         """B7, B13: which then finds the turn still to come, and counts it."""

@@ -1,5 +1,6 @@
 """What the process remembers of a policy between runs."""
 
+from datetime import UTC, datetime
 from typing import Final
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from imagerefresh.api.policy import ActionType, InvalidSpec
 from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import Status
+from imagerefresh.api.timestamps import timestamp
 from imagerefresh.plan.due import SECOND_LOOK, due_images, latest_turn, next_turn
 from imagerefresh.plan.findings import Trouble
 from imagerefresh.plan.memory import Memory
@@ -107,7 +109,7 @@ class TestMeeting:
 
     def test_only_at_first_sight(self) -> None:
         track = Track()
-        track.looks.turns["ingestor"] = latest_turn(SPEC, "r", self.NOW - 3600)
+        track.looks.moments["ingestor"] = latest_turn(SPEC, "r", self.NOW - 3600)
         track.meet(SPEC, UP, self.NOW)
         assert self.due(track) == {"ingestor"}
 
@@ -139,9 +141,20 @@ class TestFailedLooks:
     def test_also_after_a_restart(self) -> None:
         track = Track()
         down = told(one(PROVEN, None), UP, troubles={"ingestor": trouble(1)})
-        track.meet(self.DAILY, down, self.TURN)
+        track.meet(self.DAILY, down, self.TURN + 20)
         assert self.due(track, SECOND_LOOK - 1) == set()
         assert self.due(track, SECOND_LOOK) == {"ingestor"}
+
+    @pytest.mark.parametrize(("age", "due"), [(60.0, set()), (86_400.0, {"ingestor"})])
+    def test_a_turn_that_a_restart_has_missed_is_made_up_for(
+        self, age: float, due: set[str]
+    ) -> None:
+        """B6: without a burst."""
+        checked = timestamp(datetime.fromtimestamp(self.TURN - age, UTC))
+        track = Track()
+        track.meet(self.DAILY, UP.model_copy(update={"last_check_time": checked}), self.TURN + 20)
+        assert self.due(track, SECOND_LOOK - 1) == set()
+        assert self.due(track, SECOND_LOOK) == due
 
 
 class TestTurnsInTrouble:
