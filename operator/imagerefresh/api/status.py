@@ -164,7 +164,7 @@ class RolloutProgress(ApiModel):
     """How far the rollout on the target is."""
 
     asks: Text = ""
-    """Mark of the asks that the rollout brings; for other ones it starts anew."""
+    """Mark of the asks and the pod template of the rollout; for other ones it starts anew."""
     updated: Count = 0
     """Replicas of the new template."""
     ready: Count = 0

@@ -4,10 +4,12 @@ Seconds are of a monotonic clock: a step of the wall clock neither fails a rollo
 What was reached survives a restart of the operator in the policy's status.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
+from typing import Any
 
 from imagerefresh.api.status import RolloutProgress
 from imagerefresh.api.timestamps import parse_timestamp, timestamp
@@ -15,10 +17,6 @@ from imagerefresh.plan.health import Counts
 from imagerefresh.plan.memory import Memory
 
 NO_TIME = timedelta(0)
-UNWATCHED = 120.0
-"""Seconds without a look after which other counts than the best tell of a rollout that began
-meanwhile, somebody else's perhaps.
-"""
 NO_ASKS = "none"
 """Marks a rollout that brings nothing we ask: somebody else's, or one back to what is proven."""
 
@@ -28,7 +26,7 @@ class Progress:
     """The best that a rollout has reached, since when, and when it was last looked at."""
 
     asks: str
-    """Which asks the rollout is for; other ones start it anew."""
+    """Which asks and which pod template the rollout is of; other ones start it anew."""
     best: Counts | None
     """None while the counts of the asked template are not known."""
     since: float
@@ -38,6 +36,8 @@ class Progress:
 
     is_running: bool = True
     """Whether its clock runs."""
+    was_healthy: bool = False
+    """It had come to its end, as far as this process knows: what comes next begins anew."""
 
     @property
     def stalled_for(self) -> timedelta:
@@ -45,8 +45,14 @@ class Progress:
         return timedelta(seconds=self.seen - self.since)
 
 
+def identify_rollout(asks: str, template: Mapping[str, Any]) -> str:
+    """A mark of the rollout of a pod template that is to prove some asks, or none."""
+    text = json.dumps(template, sort_keys=True, separators=(",", ":"))
+    return f"{asks or NO_ASKS}-{blake2b(text.encode(), digest_size=8).hexdigest()}"
+
+
 def identify_asks(memories: Iterable[Memory]) -> str:
-    """A mark of the rollout that brings what is asked and not proven; empty when there is none."""
+    """A mark of what is asked and not proven; empty when there is none."""
     asks = " ".join(
         f"{memory.asked}@{memory.asked_time}"
         for memory in memories
@@ -60,6 +66,7 @@ def advance(
     asks: str,
     counts: Counts | None,
     *,
+    is_healthy: bool,
     is_running: bool,
     seen: float,
     now: datetime,
@@ -67,17 +74,17 @@ def advance(
     """The progress after a look at the target. Counts are None while those of the asked template
     are not known.
 
-    While the clock does not run (the target is paused, or a restart's registry can't be reached) no
-    time passes.
+    A target that was healthy, but could not prove what was asked, has its time anew when it is
+    healthy no more. While the clock does not run (the target is paused, or a restart's registry
+    can't be reached) no time passes.
     """
-    if previous is None or previous.asks != asks:
-        return Progress(asks, counts, seen, seen, now)
-    if is_running and counts != previous.best and seen - previous.seen >= UNWATCHED:
-        return Progress(asks, counts, seen, seen, now)
+    begun = Progress(asks, counts, seen, seen, now, was_healthy=is_healthy)
+    if previous is None or previous.asks != asks or (previous.was_healthy and not is_healthy):
+        return begun
     if counts and previous.best is None:
-        return Progress(asks, counts, seen, seen, now)
+        return begun
     if counts and previous.best and counts.surpasses(previous.best):
-        return Progress(asks, counts.best_of(previous.best), seen, seen, now)
+        return replace(begun, best=counts.best_of(previous.best))
     if not is_running:
         waited = seen - previous.seen
         since_time = previous.since_time + timedelta(seconds=waited)
@@ -88,7 +95,7 @@ def advance(
             since_time=since_time,
             is_running=False,
         )
-    return replace(previous, seen=seen, is_running=True)
+    return replace(previous, seen=seen, is_running=True, was_healthy=is_healthy)
 
 
 def to_status(progress: Progress) -> RolloutProgress | None:
@@ -115,4 +122,4 @@ def from_status(status: RolloutProgress | None, *, seen: float, now: datetime) -
         return None
     age = max((now - since).total_seconds(), 0.0)
     best = Counts(status.updated, status.ready, status.available, status.old)
-    return Progress(status.asks, best, seen - age, seen - age, since)
+    return Progress(status.asks, best, seen - age, seen, since)

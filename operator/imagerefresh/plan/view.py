@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from imagerefresh.api.policy import ActionType, Image, Spec
+from imagerefresh.api.reasons import Reason
 from imagerefresh.plan.evidence import Evidence
 from imagerefresh.plan.health import Health
 from imagerefresh.plan.memory import Memory
@@ -120,10 +121,17 @@ def waits_for_registry(images: Iterable[ImageView]) -> bool:
     """Whether new pods can't pull, as far as we can tell: the registry of a restarted tag is down.
 
     Whatever is rolled out waits with it, also what another image asked: one pod, one fate (B21).
+    What no container runs, no pod pulls.
     """
     return any(
         each.image.action.type is ActionType.RESTART
         and not each.image.pinned
         and not each.is_reachable
+        and not _is_in_no_pod(each)
         for each in images
     )
+
+
+def _is_in_no_pod(own: ImageView) -> bool:
+    problem = own.carried.problem
+    return problem is not None and problem.reason is Reason.NoMatchingContainer

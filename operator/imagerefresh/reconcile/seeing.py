@@ -54,7 +54,7 @@ def see(run: Run, sight: Sight) -> View:
         _heard(_see_image(run, image, target, seen, clashes.get(image.name)), sight.testimony)
         for image in run.spec.images
     )
-    _note_progress(run, images, health, seen)
+    _note_progress(run, images, sight)
     return View(
         spec=run.spec,
         target=target,
@@ -153,8 +153,8 @@ def _was_mismatched(entry: ImageStatus | None, memory: Memory) -> bool:
     return (entry.asked, entry.asked_time) == (memory.asked, memory.asked_time)
 
 
-def _note_progress(run: Run, images: tuple[ImageView, ...], health: Health, seen: float) -> None:
-    track = run.track
+def _note_progress(run: Run, images: tuple[ImageView, ...], sight: Sight) -> None:
+    track, health, seen = run.track, sight.health, sight.seen
     asks = progress.identify_asks(each.memory for each in images if is_under_way(each))
     if health.is_idle or (health.is_healthy and not asks):  # a rollout from zero begins anew
         track.progress = None
@@ -162,8 +162,9 @@ def _note_progress(run: Run, images: tuple[ImageView, ...], health: Health, seen
     earlier = track.progress or progress.from_status(run.before.rollout, seen=seen, now=run.now)
     track.progress = progress.advance(
         earlier,
-        asks or progress.NO_ASKS,
+        progress.identify_rollout(asks, sight.target["spec"]["template"]),
         health.counts,
+        is_healthy=health.is_healthy,
         is_running=health.verdict not in LEFT_TO_A_PERSON and not waits_for_registry(images),
         seen=seen,
         now=run.now,

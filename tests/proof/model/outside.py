@@ -174,7 +174,7 @@ def _apply(setting: Setting, world: World) -> World:
 
 
 def _templated(world: World) -> World:
-    return world._replace(is_observed=False)
+    return world._replace(is_observed=False, has_other_template=True)
 
 
 def _taken_back(world: World, share: Share, part: Part) -> Share:
@@ -217,6 +217,7 @@ def _recreate_target(setting: Setting, world: World) -> World:
         restarts=0,
         revisions=(),
         is_met=False,
+        has_other_template=True,
     )
 
 

@@ -17,7 +17,7 @@ from imagerefresh.api.reasons import Reason
 from imagerefresh.api.status import ImageStatus, Status
 from imagerefresh.api.timestamps import parse_timestamp
 from imagerefresh.plan.memory import Memory, from_status, parse_state
-from imagerefresh.plan.progress import NO_ASKS, identify_asks, to_status
+from imagerefresh.plan.progress import NO_ASKS, identify_asks, identify_rollout, to_status
 from imagerefresh.plan.progress import Progress as KnownProgress
 from imagerefresh.reconcile.track import Answer, Track
 from proof.model.rendering import (
@@ -34,7 +34,8 @@ from proof.model.rendering import (
     UID,
     Json,
     Setting,
-    mark_of,
+    asks_of,
+    template_json,
 )
 from proof.model.world import TROUBLE, Entry, Note, Part, Progress, State, World, newest
 
@@ -66,7 +67,12 @@ class Reader:
             )
             for image, share in zip(self.setting.images, world.shares, strict=True)
         )
-        return world._replace(shares=shares, is_observed=False)
+        is_other = template != template_json(self.setting, world)
+        return world._replace(
+            shares=shares,
+            is_observed=False,
+            has_other_template=world.has_other_template or is_other,
+        )
 
     def status(self, status: Status, world: World) -> World:
         """The world after the status was written."""
@@ -82,8 +88,8 @@ class Reader:
             has_retry=world.has_retry and not is_handled,
         )
 
-    def process(self, track: Track, world: World) -> World:
-        """The world with what the operator's process remembers after a run."""
+    def process(self, track: Track, document: Json, world: World) -> World:
+        """The world with what the operator's process remembers after a run of this target."""
         shares = []
         for name, share in zip(self.setting.names, world.shares, strict=True):
             timed = self.timed.get(name, Ask(None, TIMED))
@@ -103,9 +109,20 @@ class Reader:
                 age=_hours(known.seen - known.since),
                 elapsed=_hours(SEEN - known.seen),
                 is_running=known.is_running,
+                was_healthy=known.was_healthy,
             )
-            stored = progress if to_status(known) else None
-        return world._replace(shares=tuple(shares), progress=progress, stored=stored)
+            stored = progress._replace(was_healthy=False) if to_status(known) else None
+        return world._replace(
+            shares=tuple(shares),
+            progress=progress,
+            stored=stored,
+            has_other_template=known is not None and not self._is_of(known.asks, document),
+        )
+
+    @staticmethod
+    def _is_of(mark: str, document: Json) -> bool:
+        asks, _, _ = mark.partition("-")
+        return mark == identify_rollout(asks, document["spec"]["template"])
 
     def _note(self, image: Image, annotations: Mapping[str, str]) -> Note:
         memory = parse_state(annotations.get(state_annotation(image.name)))
@@ -146,9 +163,10 @@ def timed_after(
     setting: Setting, world: World, known: KnownProgress | None, status: Status, target: Json
 ) -> Mapping[str, Ask]:
     """The asks that the progress counts from after a run: those that give its mark."""
-    if known is None or known.asks == NO_ASKS:
+    asks = known.asks.partition("-")[0] if known else NO_ASKS
+    if asks == NO_ASKS:
         return {}
-    if known.asks == mark_of(world):
+    if asks == asks_of(world):
         return timed_before(setting, world)
     annotations = target["metadata"]["annotations"]
     entries = {entry.name: from_status(entry) for entry in status.images}
@@ -159,7 +177,7 @@ def timed_after(
         for name in setting.names
     ]
     for chosen in product(*choices):
-        if identify_asks(replace(each, recorded=None) for each in chosen if each) == known.asks:
+        if identify_asks(replace(each, recorded=None) for each in chosen if each) == asks:
             return {
                 name: Ask(each.asked, each.asked_time)
                 for name, each in zip(setting.names, chosen, strict=True)

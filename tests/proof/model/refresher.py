@@ -169,7 +169,7 @@ def run(setting: Setting, world: World, looks: Sequence[bool]) -> Ran:
     reconciler.neighbourhood.notice(policy, Track())
     if world.has_rival:
         reconciler.neighbourhood.notice(_rival(policy), Track())
-    track = _track(world, looks, policy)
+    track = _track(setting, world, looks, policy)
     try:
         reconciler.run(policy, track).send(None)
     except StopIteration:
@@ -184,7 +184,7 @@ def run(setting: Setting, world: World, looks: Sequence[bool]) -> Ran:
         after = after._replace(is_observed=world.is_observed)
     return Ran(
         patches=tuple(forget(killed.target(each, world)) for each in cluster.patches),
-        world=ended.process(track, ended.status(told, after)),
+        world=ended.process(track, cluster.target, ended.status(told, after)),
         told=told,
     )
 
@@ -213,8 +213,8 @@ def forget(world: World) -> World:
     return world._replace(shares=shares, progress=None)
 
 
-def _track(world: World, looks: Sequence[bool], policy: JsonObject) -> Track:
-    track = Track(looked_for=request_marks(policy), progress=known_progress(world))
+def _track(setting: Setting, world: World, looks: Sequence[bool], policy: JsonObject) -> Track:
+    track = Track(looked_for=request_marks(policy), progress=known_progress(setting, world))
     spec = track.spec(policy)
     for image, share, is_due in zip(spec.images, world.shares, looks, strict=True):
         reference = str(image.reference)

@@ -20,7 +20,7 @@ from imagerefresh.api.status import ImageStatus, RolloutProgress, Status
 from imagerefresh.api.timestamps import timestamp
 from imagerefresh.plan.health import DEADLINE_REASON, Counts
 from imagerefresh.plan.memory import Memory, state_text
-from imagerefresh.plan.progress import NO_ASKS, identify_asks
+from imagerefresh.plan.progress import NO_ASKS, identify_asks, identify_rollout
 from imagerefresh.plan.progress import Progress as KnownProgress
 from imagerefresh.plan.template import Pin, Stamp, claim_of
 from proof.model.world import DIGESTS, Entry, Part, Phase, Progress, State, World
@@ -150,7 +150,7 @@ def _status(setting: Setting, world: World) -> Status:
             if share.entry is not None
         ],
         target_uid=UID if world.is_met else "an earlier one",
-        rollout=_rollout_status(mark_of(world), world.stored),
+        rollout=_rollout_status(mark_of(setting, world), world.stored),
     )
 
 
@@ -187,24 +187,31 @@ def _rollout_status(mark: str, progress: Progress | None) -> RolloutProgress | N
     )
 
 
-def known_progress(world: World) -> KnownProgress | None:
+def known_progress(setting: Setting, world: World) -> KnownProgress | None:
     """The progress as the operator's process has it."""
     progress = world.progress
     if progress is None:
         return None
     age = progress.age + progress.elapsed
     return KnownProgress(
-        asks=mark_of(world),
+        asks=mark_of(setting, world),
         best=Counts(*progress.best) if progress.best else None,
         since=SEEN - HOUR * age,
         seen=SEEN - HOUR * progress.elapsed,
         since_time=NOW - timedelta(hours=age),
         is_running=progress.is_running,
+        was_healthy=progress.was_healthy,
     )
 
 
-def mark_of(world: World) -> str:
-    """The mark of the asks that the progress of a rollout counts from."""
+def mark_of(setting: Setting, world: World) -> str:
+    """The mark of the rollout whose progress is counted."""
+    template = {} if world.has_other_template else template_json(setting, world)
+    return identify_rollout(asks_of(world), template)
+
+
+def asks_of(world: World) -> str:
+    """The part of it that the asks make up."""
     memories = (
         Memory(asked=_digest(share.timed), asked_time=None if share.is_time_lost else TIMED)
         for share in world.shares
@@ -238,7 +245,7 @@ def target_json(setting: Setting, world: World) -> Json:
         "spec": {
             "replicas": 1,
             "paused": world.is_paused,
-            "template": _template_json(setting, world),
+            "template": template_json(setting, world),
         },
         "status": {
             "observedGeneration": 2 if world.is_observed else 1,
@@ -247,7 +254,8 @@ def target_json(setting: Setting, world: World) -> Json:
     }
 
 
-def _template_json(setting: Setting, world: World) -> Json:
+def template_json(setting: Setting, world: World) -> Json:
+    """The pod template of the target."""
     annotations: dict[str, str] = {OTHER: str(world.restarts)}
     containers = []
     for image, share in zip(setting.images, world.shares, strict=True):

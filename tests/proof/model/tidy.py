@@ -36,7 +36,8 @@ def tidy(world: World) -> World:
     """The one world that stands for all like it."""
     relevant = relevance(world)
     return world._replace(
-        shares=tuple([tidy_share(share, relevant).share for share in world.shares])
+        shares=tuple([tidy_share(share, relevant).share for share in world.shares]),
+        has_other_template=world.has_other_template and relevant.timed,
     )
 
 

@@ -120,6 +120,8 @@ class Progress(NamedTuple):
     elapsed: int
     """Hours since."""
     is_running: bool
+    was_healthy: bool = False
+    """At the last look."""
 
 
 class World(NamedTuple):
@@ -146,6 +148,8 @@ class World(NamedTuple):
     """In status."""
     progress: Progress | None = None
     """In the operator's process."""
+    has_other_template: bool = False
+    """The template is not the one whose rollout is counted."""
 
 
 def newest(world: World, share: Share) -> tuple[State | None, int | None]:

@@ -7,11 +7,12 @@ import pytest
 
 from imagerefresh.api.names import record_annotation, state_annotation
 from imagerefresh.api.policy import ActionType
+from imagerefresh.api.reasons import Reason
 from imagerefresh.plan.decide import Plan, decide
 from imagerefresh.plan.health import Health
 from imagerefresh.plan.memory import Memory
 from imagerefresh.plan.steps import Step
-from imagerefresh.plan.template import read
+from imagerefresh.plan.template import Problem, read
 from imagerefresh.plan.view import Mutation
 from unit.plan.builders import (
     D1,
@@ -200,6 +201,19 @@ def test_a_restart_that_cannot_be_pulled_fails_nobody() -> None:
         )
     )
     assert plan.patch is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "failed"), [(Reason.NoMatchingContainer, D2), (Reason.PullPolicyNotAlways, None)]
+)
+def test_what_no_container_runs_saves_nobody(reason: Reason, failed: str | None) -> None:
+    """B11, B21: no pod pulls it, so that its registry is down holds up no verdict."""
+    target = a_target(variable=D2)
+    moving = a_memory(D2, recorded=D1)
+    web = an_own(WEB, target, a_memory(None), None, is_reachable=False)
+    web = replace(web, carried=replace(web.carried, problem=Problem(reason, "told")))
+    plan = decide(a_view(target, web, an_own(INGESTOR, target, moving, D2), health=LATE))
+    assert plan.outcomes["ingestor"].memory.failed == failed
 
 
 def test_an_image_waits_for_no_neighbour_that_cannot_be_resolved() -> None:

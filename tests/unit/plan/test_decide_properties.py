@@ -242,6 +242,7 @@ class World:
                     is_reachable=own.is_reachable,
                     evidence=told_by_pods(own),
                     conflict=own.conflict,
+                    overasked=own.overasked,
                     mutation=own.mutation,
                 )
                 for own in view.images

@@ -8,7 +8,14 @@ import pytest
 
 from imagerefresh.api.status import RolloutProgress, Status, parse_status
 from imagerefresh.plan.health import Counts, judge
-from imagerefresh.plan.progress import Progress, advance, from_status, identify_asks, to_status
+from imagerefresh.plan.progress import (
+    Progress,
+    advance,
+    from_status,
+    identify_asks,
+    identify_rollout,
+    to_status,
+)
 from unit.plan.builders import D1, D2, D3, EARLIER, NOW, Json, a_memory, a_workload
 
 START: Final = Counts(updated=0, ready=0, available=0, old=3)
@@ -20,6 +27,7 @@ def after(
     previous: Progress | None,
     *,
     asks: str = "a",
+    is_healthy: bool = False,
     is_running: bool = True,
 ) -> Progress:
     """The progress after a look, so many seconds after the first."""
@@ -27,6 +35,7 @@ def after(
         previous,
         asks,
         counts,
+        is_healthy=is_healthy,
         is_running=is_running,
         seen=1000.0 + seconds,
         now=NOW + timedelta(seconds=seconds),
@@ -87,12 +96,14 @@ def test_time_stands_still_while_the_clock_does_not_run() -> None:
     assert stalled(after(START, 3660, stopped)) == 120
 
 
-@pytest.mark.parametrize("counts", [START, None])
-def test_less_than_the_best_after_a_while_without_a_look_begins_anew(counts: Counts | None) -> None:
-    """A policy that was suspended, or an API server that could not be asked."""
-    best = after(Counts(1, 1, 1, 2), 0, None)
-    assert stalled(after(counts, 3600, best)) == 0
-    assert stalled(after(Counts(1, 1, 1, 2), 3600, best)) == 3600
+def test_what_was_healthy_has_its_time_anew() -> None:
+    """B19, B21: of hours in which all was well, but could not be recorded, none were a stall."""
+    healthy = after(Counts(3, 3, 3, 0), 60, after(START, 0, None), is_healthy=True)
+    later = after(Counts(3, 3, 3, 0), 7200, healthy, is_healthy=True)
+    dip = after(Counts(3, 2, 2, 0), 7260, later)
+    assert stalled(later) == 7140  # so long have its pods had to turn to what was asked (B15)
+    assert stalled(dip) == 0
+    assert stalled(after(Counts(3, 2, 2, 0), 7320, dip)) == 60
 
 
 def test_progress_is_seen_while_the_clock_does_not_run() -> None:
@@ -109,7 +120,9 @@ class TestRestart:
         stored = parse_status(Status(rollout=to_status(progress)).to_json()).rollout
         now = NOW + timedelta(seconds=seconds)
         known = from_status(stored, seen=50.0, now=now)
-        return advance(known, progress.asks, counts, is_running=True, seen=50.0, now=now)
+        return advance(
+            known, progress.asks, counts, is_healthy=False, is_running=True, seen=50.0, now=now
+        )
 
     def test_time_goes_on(self) -> None:
         begun = after(START, 60, after(START, 0, None))
@@ -119,12 +132,6 @@ class TestRestart:
         begun = after(Counts(1, 1, 1, 2), 60, after(START, 0, None))
         assert stalled(self.restarted(begun, 300, Counts(1, 1, 1, 2))) == 240
         assert stalled(self.restarted(begun, 300, Counts(2, 1, 1, 2))) == 0
-
-    def test_what_was_not_watched_is_not_counted(self) -> None:
-        """The digest was healthy for hours, perhaps: somebody has rolled out meanwhile."""
-        reached = after(Counts(1, 1, 1, 2), 60, after(START, 0, None))
-        assert stalled(self.restarted(reached, 7200)) == 0
-        assert stalled(self.restarted(reached, 150)) == 90
 
     def test_a_clock_that_was_set_back_fails_nothing(self) -> None:
         begun = after(START, 60, after(START, 0, None))
@@ -214,9 +221,17 @@ class TestWhichRollout:
         proven = a_memory(D1, recorded=D1)
         assert identify_asks([proven, a_memory(D2)]) == identify_asks([a_memory(D2)])
 
+    def test_another_template_is_another_rollout(self) -> None:
+        """Somebody mends what a rollout has waited for: the new pods have their own time."""
+        asks = identify_asks([a_memory(D2)])
+        first = identify_rollout(asks, {"metadata": {"annotations": {"a": "1", "b": "2"}}})
+        assert first == identify_rollout(asks, {"metadata": {"annotations": {"b": "2", "a": "1"}}})
+        assert first != identify_rollout(asks, {"metadata": {"annotations": {"a": "1"}}})
+        assert first != identify_rollout("", {"metadata": {"annotations": {"a": "1", "b": "2"}}})
+
     def test_the_mark_fits_into_status(self) -> None:
         asks = identify_asks([a_memory(D2, asked_time=EARLIER)] * 50)
-        assert 0 < len(asks) <= 64
+        assert 0 < len(identify_rollout(asks, {"spec": {}})) <= 64
 
 
 def test_progress_is_told_with_its_time() -> None:
