@@ -142,10 +142,11 @@ class Case:
 
     @property
     def is_released(self) -> bool:
-        """A held tag has moved away, here or on another image, or our pin is there without a
-        hold.
+        """A held tag has moved away, here or on another image, or our pin to what is asked is there
+        without a hold.
         """
-        return (self.all_holds_end and self.memory.is_held) or self.has_idle_pin
+        is_asked = self.carries_asked or not self.memory.is_proven
+        return (self.all_holds_end and self.memory.is_held) or (self.has_idle_pin and is_asked)
 
     @property
     def is_waiting(self) -> bool:

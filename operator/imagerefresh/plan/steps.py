@@ -57,7 +57,11 @@ def carry_out(step: Step, case: Case) -> tuple[Memory, Mapping[str, Any]]:
             return replace(memory, failed=None), change
         case Step.SET_BACK if memory.asked is not None:
             times = (*memory.set_back_times, timestamp(case.view.now))[-SET_BACK_LIMIT:]
-            return replace(memory, set_back_times=times), _bring_back(case, memory.asked)
+            # Taken back to a revision that we had pinned: nothing is held, so the tag will do.
+            floats = memory.failed is None and own.latest == memory.asked
+            return replace(memory, set_back_times=times), _bring_back(
+                case, memory.asked, floats=floats
+            )
         case Step.REJECT | Step.FAIL:
             return replace(memory, failed=memory.asked), {}
         case Step.ROLL_BACK if memory.recorded is not None:
@@ -86,9 +90,9 @@ def _newly_asked(case: Case, digest: str, *, is_adopted: bool) -> Memory:
     )
 
 
-def _bring_back(case: Case, digest: str) -> Mapping[str, Any]:
+def _bring_back(case: Case, digest: str, *, floats: bool = False) -> Mapping[str, Any]:
     """A Restart image is brought back to a digest by our pin, the others by their field."""
-    change = pin if case.is_restart else set_digest
+    change = pin if case.is_restart and not floats else set_digest
     return change(case.own.image, case.view.target, _stamp(case.memory, digest))
 
 

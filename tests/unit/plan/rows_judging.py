@@ -94,6 +94,25 @@ JUDGING: Final[tuple[Example, ...]] = (
         D1,
     ),
     Example(
+        "B17 an undo to what we had pinned, whose hold is over: the tag serves what is proven",
+        "drift",
+        look(RESTART, PROVEN, D1, carried=D3),
+        {"set_back_times": (timestamp(NOW),)},
+        None,
+    ),
+    Example(
+        "B17 without the registry, nobody knows what it serves",
+        "drift",
+        look(RESTART, PROVEN, None, carried=D3, is_reachable=False),
+        {"set_back_times": (timestamp(NOW),)},
+        D1,
+    ),
+    Example(
+        "B17 but no fourth time, either",
+        "contested",
+        look(RESTART, replace(PROVEN, set_back_times=THREE_TIMES), D1, carried=D3),
+    ),
+    Example(
         "B17 a third time within an hour",
         "drift",
         look(SET_ENV, replace(PROVEN, set_back_times=THREE_TIMES[:2]), D1, carried=D3),
