@@ -60,14 +60,15 @@ class Namespace:
         return self.get("ImageRefreshPolicy", name)
 
     def replica_sets(self, deployment: str) -> list[Manifest]:
-        """Its ReplicaSets, one per distinct pod template, the latest revision last."""
+        """Its ReplicaSets, one per distinct pod template, the latest revision last.
+
+        Those of an earlier one of the same name may be there for a while; they are none of its own.
+        """
+        uid = self.deployment(deployment)["metadata"]["uid"]
         found = [
             item
             for item in self.items("ReplicaSet")
-            if any(
-                owner["kind"] == "Deployment" and owner["name"] == deployment
-                for owner in item["metadata"].get("ownerReferences", [])
-            )
+            if any(owner["uid"] == uid for owner in item["metadata"].get("ownerReferences", []))
         ]
         return sorted(found, key=lambda item: int(item["metadata"]["annotations"][_REVISION]))
 
