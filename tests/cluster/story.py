@@ -6,6 +6,8 @@ tests follow a policy that polls only hourly, and neither wait for turns nor rac
 
 import itertools
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from imagerefresh.api.names import (
@@ -43,8 +45,8 @@ def web_container(registry: Registry, **variables: str) -> Manifest:
     return container("web", image(registry), env=variables)
 
 
-def web(registry: Registry, *, deadline: int | None = None) -> Manifest:
-    return workload("web", [web_container(registry)], progress_deadline_seconds=deadline)
+def web(registry: Registry) -> Manifest:
+    return workload("web", [web_container(registry)])
 
 
 def web_restart(registry: Registry, **more: object) -> Manifest:
@@ -63,6 +65,16 @@ def web_policy(*images: Manifest, interval: str = RARELY, **spec: object) -> Man
     return manifest
 
 
+def deploy(namespace: Namespace, target: Manifest) -> None:
+    """Create a Deployment, and wait for the ReplicaSet of its template: one that is changed before
+    the controller has seen it leaves none.
+    """
+    namespace.create(target)
+    eventually(
+        lambda: namespace.replica_sets(target["metadata"]["name"]), describe="a first ReplicaSet"
+    )
+
+
 def settle(
     namespace: Namespace,
     registry: Registry,
@@ -71,7 +83,7 @@ def settle(
 ) -> str:
     """Deployment and policy `web`, settled by the running operator on the digest returned."""
     digest = registry.publish(REPOSITORY, TAG)
-    namespace.create(target or web(registry))
+    deploy(namespace, target or web(registry))
     namespace.create(web_policy(image or web_restart(registry)))
     wait_recorded(namespace, digest)
     return digest
@@ -265,6 +277,33 @@ def set_value(namespace: Namespace, text: str) -> None:
 def rollouts(namespace: Namespace, name: str = "web") -> list[str | None]:
     """The stamp of each ReplicaSet, in the order of their last use."""
     return [stamp(each) for each in namespace.replica_sets(name)]
+
+
+def wait_rollouts(namespace: Namespace, expected: list[str | None], name: str = "web") -> None:
+    """Wait until the rollouts are these: the controller takes its time to begin one."""
+    eventually(
+        lambda: rollouts(namespace, name) == expected,
+        describe=lambda: f"rollouts {expected}: {rollouts(namespace, name)}",
+    )
+
+
+@contextmanager
+def impatient(namespace: Namespace, name: str = "web") -> Iterator[None]:
+    """Let the Deployment's rollouts fail within, unless they make progress every two seconds.
+
+    For pods that can't run: those that can may take as long on a busy machine.
+    """
+    _set_deadline(namespace, name, 2)
+    yield
+    generation = _set_deadline(namespace, name, 600)["metadata"]["generation"]
+    eventually(
+        lambda: namespace.deployment(name)["status"]["observedGeneration"] >= generation,
+        describe="the controller has seen it",
+    )
+
+
+def _set_deadline(namespace: Namespace, name: str, seconds: int) -> Manifest:
+    return namespace.patch("Deployment", name, {"spec": {"progressDeadlineSeconds": seconds}})
 
 
 # What the nodes do.

@@ -12,6 +12,7 @@ from cluster.story import (
     entry,
     events,
     image,
+    impatient,
     is_stalled,
     let_run,
     message,
@@ -28,8 +29,8 @@ from cluster.story import (
     wait_asked,
     wait_ready,
     wait_recorded,
+    wait_rollouts,
     wait_stuck,
-    web,
     web_container,
     web_policy,
     web_restart,
@@ -43,23 +44,19 @@ from testbed.workloads import condition, container, restart, workload
 pytestmark = pytest.mark.usefixtures("operator")
 
 
-DEADLINE = 2
-"""Progress deadline of the Deployments, in seconds."""
-
-
 @pytest.fixture
 def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, settled on the digest that this returns."""
-    target = web(registry, deadline=DEADLINE)
-    return settle(namespace, registry, target=target)
+    return settle(namespace, registry)
 
 
 @pytest.fixture
 def bad(namespace: Namespace, registry: Registry, first: str) -> str:
     """A digest that can't run, asked and failed."""
     digest = registry.publish(REPOSITORY, TAG, bad=True)
-    check(namespace)
-    wait_ready(namespace, status="False", reason="RolloutFailed")
+    with impatient(namespace):
+        check(namespace)
+        wait_ready(namespace, status="False", reason="RolloutFailed")
     return digest
 
 
@@ -119,7 +116,7 @@ def test_a_tag_that_goes_back_to_the_recorded_digest_heals(
 
     assert "failed" not in entry(found)
     assert stamp(namespace.deployment("web")) == first
-    assert rollouts(namespace) == [None, bad, first]
+    wait_rollouts(namespace, [None, bad, first])
 
 
 def test_retry_at_asks_a_held_digest_once_more(
@@ -128,10 +125,10 @@ def test_retry_at_asks_a_held_digest_once_more(
     """B4."""
     found = retry(namespace)
     assert entry(found)["state"] == "RollingOut"
-    assert len(rollouts(namespace)) == 3
     assert stamp(namespace.deployment("web")) == bad
 
-    wait_ready(namespace, status="False", reason="RolloutFailed")
+    with impatient(namespace):
+        wait_ready(namespace, status="False", reason="RolloutFailed")
     found = check(namespace)
 
     assert entry(found)["failed"] == bad
@@ -158,7 +155,7 @@ def test_retry_at_waits_while_the_registry_is_unreachable(
         lambda: namespace.policy("web")["status"].get("lastHandledRetryAt") == value,
         describe="the retry is handled",
     )
-    assert rollouts(namespace)[2:] == [bad]
+    wait_rollouts(namespace, [None, bad, bad])
 
 
 def test_a_held_digest_that_turns_healthy_after_all_is_recorded(
@@ -181,17 +178,16 @@ def test_digests_of_one_rollout_fail_together_and_are_released_together(
     registry.publish(REPOSITORY, TAG)
     registry.publish("example/side", TAG)
     side = container("side", image(registry, "example/side"))
-    namespace.create(
-        workload("web", [web_container(registry), side], progress_deadline_seconds=DEADLINE)
-    )
+    namespace.create(workload("web", [web_container(registry), side]))
     images = [web_restart(registry), restart("side", registry.address, "example/side", TAG)]
     namespace.create(web_policy(*images))
     wait_ready(namespace)
 
     good = registry.publish(REPOSITORY, TAG)
     registry.publish("example/side", TAG, bad=True)
-    check(namespace)
-    found = wait_ready(namespace, status="False", reason="RolloutFailed")
+    with impatient(namespace):
+        check(namespace)
+        found = wait_ready(namespace, status="False", reason="RolloutFailed")
     assert [entry(found, name)["state"] for name in ("web", "side")] == ["Held", "Held"]
 
     fix = registry.publish("example/side", TAG)
@@ -212,9 +208,10 @@ def test_a_stuck_target_that_is_up_to_date_is_degraded(
     """B20: no verdict on a digest, and over once somebody has mended it."""
     namespace.kubectl("set", "env", "deployment/web", "OTHER=sha256:bad")
     wait_stuck(namespace)
-    check(namespace)
+    with impatient(namespace):
+        check(namespace)
 
-    found = wait_ready(namespace, status="False", reason="Degraded")
+        found = wait_ready(namespace, status="False", reason="Degraded")
 
     assert (entry(found)["state"], entry(found)["recorded"]) == ("Current", first)
     assert "failed" not in entry(found)
@@ -229,13 +226,14 @@ def test_an_old_deadline_is_no_verdict_on_a_new_digest(
 ) -> None:
     """B19: it was exceeded before the ask."""
     namespace.kubectl("set", "env", "deployment/web", "OTHER=sha256:bad")
-    eventually(
-        lambda: (
-            (condition(namespace.deployment("web"), "Progressing") or {}).get("reason")
-            == "ProgressDeadlineExceeded"
-        ),
-        describe="the deadline has passed",
-    )
+    with impatient(namespace):
+        eventually(
+            lambda: (
+                (condition(namespace.deployment("web"), "Progressing") or {}).get("reason")
+                == "ProgressDeadlineExceeded"
+            ),
+            describe="the deadline has passed",
+        )
     digest = registry.publish(REPOSITORY, TAG)
     found = check(namespace)
     assert (entry(found)["state"], entry(found)["asked"]) == ("RollingOut", digest)

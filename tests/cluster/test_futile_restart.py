@@ -20,6 +20,7 @@ from cluster.story import (
     wait_asked,
     wait_ready,
     wait_recorded,
+    wait_rollouts,
     web_policy,
     web_restart,
 )
@@ -60,7 +61,7 @@ def test_what_a_restart_cannot_update_is_reported_and_not_patched(
         assert (ready(found), is_stalled(found)) == (("False", reason), True)
         assert entry(found)["state"] == "Blocked"
         assert ours(namespace.deployment(name)) == {}
-        assert rollouts(namespace, name) == [None]
+        wait_rollouts(namespace, [None], name)
     assert "imagePullPolicy IfNotPresent" in message(namespace.policy("cached"))
 
 

@@ -21,6 +21,7 @@ from cluster.story import (
     told,
     wait_ready,
     wait_recorded,
+    wait_rollouts,
     wait_stuck,
     web_container,
     web_policy,
@@ -131,6 +132,7 @@ def test_a_newer_move_supersedes_an_unproven_one_without_a_verdict(
     """B13."""
     second = registry.publish(REPOSITORY, TAG, bad=True)
     check(namespace)
+    wait_stuck(namespace)
     third = registry.publish(REPOSITORY, TAG)
     check(namespace)
 
@@ -151,7 +153,7 @@ def test_a_tag_that_goes_back_during_a_rollout_ends_on_the_first_digest_proven(
     registry.retag(REPOSITORY, TAG, first)
     check(namespace)
 
-    assert rollouts(namespace) == [None, second, first]
+    wait_rollouts(namespace, [None, second, first])
     found = wait_ready(namespace)
     assert (entry(found)["asked"], entry(found)["recorded"]) == (first, first)
     eventually(lambda: rolled_out(namespace.deployment("web")), describe="rolled out")

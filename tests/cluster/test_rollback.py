@@ -6,7 +6,9 @@ from cluster.story import (
     REPOSITORY,
     TAG,
     check,
+    deploy,
     entry,
+    impatient,
     message,
     ready,
     record,
@@ -32,8 +34,6 @@ from testbed.workloads import restart, rolled_out, set_image
 
 pytestmark = pytest.mark.usefixtures("operator")
 
-DEADLINE = 2
-"""Progress deadline of the Deployments, in seconds."""
 ROLLBACK = {"onFailure": "Rollback"}
 ELSEWHERE = "example/other"
 WEB = {"container": "web"}
@@ -42,7 +42,7 @@ WEB = {"container": "web"}
 def settle(namespace: Namespace, registry: Registry, image: Manifest) -> str:
     """Deployment and policy `web`, settled on the digest that this returns."""
     digest = registry.publish(REPOSITORY, TAG)
-    namespace.create(web(registry, deadline=DEADLINE))
+    deploy(namespace, web(registry))
     namespace.create(web_policy(image, rollout=ROLLBACK))
     wait_recorded(namespace, digest)
     return digest
@@ -51,8 +51,9 @@ def settle(namespace: Namespace, registry: Registry, image: Manifest) -> str:
 def fail(namespace: Namespace, registry: Registry) -> str:
     """A digest that can't run: asked, failed and rolled back."""
     digest = registry.publish(REPOSITORY, TAG, bad=True)
-    check(namespace)
-    wait_ready(namespace, status="False", reason="RolloutFailed")
+    with impatient(namespace):
+        check(namespace)
+        wait_ready(namespace, status="False", reason="RolloutFailed")
     return digest
 
 
@@ -141,9 +142,10 @@ class TestRestart:
         retry(namespace)
         wait_asked(namespace, bad)
 
-        eventually(
-            lambda: entry(namespace.policy("web")).get("asked") == first, describe="rolled back"
-        )
+        with impatient(namespace):
+            eventually(
+                lambda: entry(namespace.policy("web")).get("asked") == first, describe="rolled back"
+            )
 
         assert text(namespace).endswith(f"@{first}")
         told(namespace, "RolledBack", 2)
@@ -201,7 +203,8 @@ class TestFields:
 
         follow_elsewhere(namespace, registry)
 
-        found = wait_ready(namespace, status="False", reason="RolloutFailed")
+        with impatient(namespace):
+            found = wait_ready(namespace, status="False", reason="RolloutFailed")
         assert "rolled back" not in message(found)
         assert text(namespace) == f"{registry.address}/{ELSEWHERE}:{TAG}@{bad}"
         assert record(namespace.deployment("web")) is None
@@ -210,10 +213,11 @@ class TestFields:
         self, namespace: Namespace, registry: Registry
     ) -> None:
         bad = registry.publish(REPOSITORY, TAG, bad=True)
-        namespace.create(web(registry, deadline=DEADLINE))
+        namespace.create(web(registry))
         namespace.create(web_policy(web_set_env(registry), rollout=ROLLBACK))
 
-        found = wait_ready(namespace, status="False", reason="RolloutFailed")
+        with impatient(namespace):
+            found = wait_ready(namespace, status="False", reason="RolloutFailed")
 
         assert (entry(found)["failed"], value(namespace)) == (bad, bad)
         assert "rolled back" not in message(found)

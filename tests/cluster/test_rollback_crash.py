@@ -8,14 +8,17 @@ from cluster.story import (
     REPOSITORY,
     TAG,
     check,
+    deploy,
     entry,
     image,
+    impatient,
     request,
     rollouts,
     state,
     wait_asked,
     wait_ready,
     wait_recorded,
+    wait_rollouts,
     wait_stuck,
     web,
     web_policy,
@@ -34,7 +37,7 @@ def test_a_rollback_that_status_never_heard_of(
     image_of_policy = web_restart(registry) if action == "Restart" else web_set_env(registry)
     operator = start_operator()
     first = registry.publish(REPOSITORY, TAG)
-    namespace.create(web(registry, deadline=2))
+    deploy(namespace, web(registry))
     namespace.create(web_policy(image_of_policy, rollout={"onFailure": "Rollback"}))
     wait_recorded(namespace, first)
     before = rollouts(namespace)
@@ -43,9 +46,11 @@ def test_a_rollback_that_status_never_heard_of(
     wait_asked(namespace, bad)
     wait_stuck(namespace)
     with frozen_status(namespace):
-        eventually(
-            lambda: state(namespace.deployment("web")).get("failed") == bad, describe="rolled back"
-        )
+        with impatient(namespace):
+            eventually(
+                lambda: state(namespace.deployment("web")).get("failed") == bad,
+                describe="rolled back",
+            )
         operator.kill()
     assert "failed" not in entry(namespace.policy("web"))
 
@@ -53,7 +58,7 @@ def test_a_rollback_that_status_never_heard_of(
     found = check(namespace)
 
     assert (entry(found)["asked"], entry(found)["failed"]) == (first, bad)
-    assert rollouts(namespace) == [*before, bad, first]
+    wait_rollouts(namespace, [*before, bad, first])
 
     operator.kill()
     fix = registry.publish(REPOSITORY, TAG)

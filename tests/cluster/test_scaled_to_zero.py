@@ -7,6 +7,7 @@ from cluster.story import (
     TAG,
     check,
     entry,
+    impatient,
     let_run,
     ready,
     record,
@@ -18,7 +19,6 @@ from cluster.story import (
     wait_ready,
     wait_recorded,
     wait_stuck,
-    web,
     web_container,
     web_policy,
     web_restart,
@@ -48,7 +48,7 @@ def test_a_stuck_rollout_is_not_proven_by_scaling_it_to_zero(
     namespace: Namespace, registry: Registry
 ) -> None:
     """Nor does it fail then; the pods to come decide."""
-    first = settle(namespace, registry, target=web(registry, deadline=600))
+    first = settle(namespace, registry)
     bad = registry.publish(REPOSITORY, TAG, bad=True)
     check(namespace)
     wait_stuck(namespace)
@@ -71,10 +71,11 @@ def test_a_stuck_rollout_is_not_proven_by_scaling_it_to_zero(
 
 def test_a_failed_digest_stays_failed_at_zero(namespace: Namespace, registry: Registry) -> None:
     """B21."""
-    first = settle(namespace, registry, target=web(registry, deadline=2))
+    first = settle(namespace, registry)
     bad = registry.publish(REPOSITORY, TAG, bad=True)
-    check(namespace)
-    wait_ready(namespace, status="False", reason="RolloutFailed")
+    with impatient(namespace):
+        check(namespace)
+        wait_ready(namespace, status="False", reason="RolloutFailed")
 
     scale(namespace, 0)
     found = check(namespace)

@@ -10,6 +10,7 @@ from cluster.story import (
     TAG,
     VARIABLE,
     check,
+    deploy,
     entry,
     image,
     is_stalled,
@@ -58,7 +59,7 @@ def test_a_missing_and_an_empty_variable_are_filled_in_one_rollout(
     digest = registry.publish(REPOSITORY, TAG)
     side = registry.publish("example/side", TAG)
     setup = container("setup", image(registry), env={"SIDE": ""})
-    namespace.create(workload("web", [web_container(registry)], init_containers=[setup]))
+    deploy(namespace, workload("web", [web_container(registry)], init_containers=[setup]))
     filled = set_env(
         "side", registry.address, "example/side", TAG, container="setup", variable="SIDE"
     )

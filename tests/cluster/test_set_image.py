@@ -6,8 +6,10 @@ from cluster.story import (
     REPOSITORY,
     TAG,
     check,
+    deploy,
     entry,
     image,
+    impatient,
     is_stalled,
     ready,
     record,
@@ -16,6 +18,7 @@ from cluster.story import (
     wait_asked,
     wait_ready,
     wait_recorded,
+    wait_rollouts,
     web,
     web_container,
     web_policy,
@@ -43,7 +46,7 @@ def texts(namespace: Namespace) -> dict[str, str]:
 def first(namespace: Namespace, registry: Registry) -> str:
     """Deployment and policy `web`, the image field filled with the digest that this returns."""
     digest = registry.publish(REPOSITORY, TAG)
-    namespace.create(web(registry))
+    deploy(namespace, web(registry))
     namespace.create(web_policy(web_image(registry)))
     wait_recorded(namespace, digest)
     return digest
@@ -103,7 +106,7 @@ def test_an_init_container_is_moved_as_well(namespace: Namespace, registry: Regi
     first = registry.publish(REPOSITORY, TAG)
     setup = container("setup", image(registry))
     plain = container("web", image(registry, "example/app"))
-    namespace.create(workload("web", [plain], init_containers=[setup]))
+    deploy(namespace, workload("web", [plain], init_containers=[setup]))
     namespace.create(web_policy(web_image(registry, "setup")))
     wait_recorded(namespace, first)
 
@@ -121,13 +124,14 @@ def test_an_init_container_is_moved_as_well(namespace: Namespace, registry: Regi
 def test_a_bad_digest_is_held(namespace: Namespace, registry: Registry) -> None:
     """B19, B21."""
     first = registry.publish(REPOSITORY, TAG)
-    namespace.create(workload("web", [web_container(registry)], progress_deadline_seconds=2))
+    namespace.create(workload("web", [web_container(registry)]))
     namespace.create(web_policy(web_image(registry)))
     wait_recorded(namespace, first)
     bad = registry.publish(REPOSITORY, TAG, bad=True)
-    check(namespace)
+    with impatient(namespace):
+        check(namespace)
 
-    found = wait_ready(namespace, status="False", reason="RolloutFailed")
+        found = wait_ready(namespace, status="False", reason="RolloutFailed")
 
     assert (entry(found)["failed"], entry(found)["recorded"]) == (bad, first)
     assert texts(namespace) == {"web": f"{image(registry)}@{bad}"}
@@ -179,6 +183,7 @@ def test_a_digest_of_another_repository_is_not_set_back(
     """B1, B17: nobody can pull it there, also while the new tag can't be read."""
     there = "example/other"
     namespace.kubectl("set", "image", "deployment/web", f"web={registry.address}/{there}:{TAG}")
+    wait_rollouts(namespace, [None, first, first])  # the third is the edit
     images = [set_image("web", registry.address, there, TAG, container="web")]
     namespace.patch("ImageRefreshPolicy", "web", {"spec": {"images": images}})
 
@@ -189,4 +194,4 @@ def test_a_digest_of_another_repository_is_not_set_back(
     published = registry.publish(there, TAG)
     check(namespace)
     wait_recorded(namespace, published)
-    assert rollouts(namespace) == [None, first, first, published]  # the third is the edit
+    assert rollouts(namespace) == [None, first, first, published]

@@ -11,8 +11,10 @@ from cluster.story import (
     REPOSITORY,
     TAG,
     check,
+    deploy,
     entry,
     events,
+    impatient,
     is_stalled,
     message,
     move,
@@ -26,6 +28,7 @@ from cluster.story import (
     wait_asked,
     wait_ready,
     wait_recorded,
+    wait_rollouts,
     web,
     web_policy,
     web_restart,
@@ -71,7 +74,7 @@ def test_annotations_that_undo_took_back_are_restored(namespace: Namespace, seco
     assert state(deployment)["serial"] > before["serial"]
     found = wait_ready(namespace)
     assert entry(found)["recorded"] == second
-    assert rollouts(namespace) == [second, None]
+    wait_rollouts(namespace, [second, None])
     assert events(namespace, "Rejected") == []
     told(namespace, "Asked", 1)
 
@@ -81,6 +84,7 @@ def test_a_move_after_an_undo_is_one_rollout(
 ) -> None:
     """B22, B13: its stamp is a new one."""
     namespace.undo("web")
+    wait_rollouts(namespace, [second, None])
     check(namespace)
     third = registry.publish(REPOSITORY, TAG)
     check(namespace)
@@ -149,10 +153,10 @@ def test_a_failed_digest_stays_held_under_the_next_policy(
     namespace: Namespace, registry: Registry, first: str
 ) -> None:
     """B21, B24: the hold is part of the state on the target."""
-    namespace.patch("Deployment", "web", {"spec": {"progressDeadlineSeconds": 2}})
     bad = registry.publish(REPOSITORY, TAG, bad=True)
-    check(namespace)
-    wait_ready(namespace, status="False", reason="RolloutFailed")
+    with impatient(namespace):
+        check(namespace)
+        wait_ready(namespace, status="False", reason="RolloutFailed")
 
     namespace.delete("ImageRefreshPolicy", "web")
     namespace.create(web_policy(web_restart(registry)))
@@ -195,7 +199,7 @@ def test_a_target_that_is_created_again_with_its_annotations_goes_on_from_them(
     manifest = web(registry)
     manifest["metadata"]["annotations"] = annotations
     eventually(lambda: namespace.find("Deployment", "web") is None, describe="gone")
-    namespace.create(manifest)
+    deploy(namespace, manifest)
 
     check(namespace)
 
@@ -264,7 +268,7 @@ def test_a_move_since_the_record_of_another_tool_is_acted_on(
     second = registry.publish(REPOSITORY, TAG)
     manifest = web(registry)
     manifest["metadata"]["annotations"] = {record_annotation(FOREIGN_PREFIX, "web"): first}
-    namespace.create(manifest)
+    deploy(namespace, manifest)
     namespace.create(web_policy(web_restart(registry), annotationPrefix=FOREIGN_PREFIX))
 
     wait_recorded(namespace, second)
