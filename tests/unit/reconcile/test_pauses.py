@@ -173,10 +173,10 @@ class TestResting:
         resting = asyncio.ensure_future(pacer.rest(3600))
         await asyncio.sleep(0)
         pacer.notice(a_policy())
-        await asyncio.wait_for(resting, 5)
+        await asyncio.wait_for(resting, 30)
 
     async def test_ends_after_the_pause(self, pacer: Pacer) -> None:
-        await asyncio.wait_for(pacer.rest(0.001), 5)
+        await asyncio.wait_for(pacer.rest(0.001), 30)
 
     async def test_begins_anew_each_time(self, pacer: Pacer) -> None:
         """What woke it before a run was answered by that run."""
@@ -186,4 +186,4 @@ class TestResting:
             await asyncio.sleep(0)
         assert not resting.done()
         pacer.notice(a_policy())
-        await asyncio.wait_for(resting, 5)
+        await asyncio.wait_for(resting, 30)

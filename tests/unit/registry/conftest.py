@@ -114,7 +114,7 @@ async def transport() -> AsyncIterator[Transport]:
 
 @pytest.fixture
 async def impatient() -> AsyncIterator[Transport]:
-    transport = Transport(replace(SETTINGS, timeout=0.3, connect_timeout=0.3, read_timeout=0.15))
+    transport = Transport(replace(SETTINGS, timeout=1.5, connect_timeout=1.5, read_timeout=0.75))
     yield transport
     await transport.close()
 
