@@ -77,7 +77,7 @@ def test_a_kill_right_after_an_ask(
     first = settle(namespace, registry, image)
     operator = start_operator()
     wait_recorded(namespace, first)
-    second = registry.publish(REPOSITORY, TAG)
+    second = registry.publish(REPOSITORY, TAG, bad=True)
     request(namespace)
     wait_until(
         lambda: state(namespace.deployment("web"))["asked"] == second, timeout=30, pause=0.001
@@ -86,6 +86,7 @@ def test_a_kill_right_after_an_ask(
     assert record(namespace.deployment("web")) == first
 
     start_operator()
+    let_run(namespace)
 
     wait_recorded_by_one_rollout(namespace, second)
 
@@ -200,4 +201,4 @@ def test_a_move_while_the_operator_is_down(
 
 def test_a_stopped_operator_ends_soon(operator: OperatorProcess) -> None:
     """As a pod is stopped, well within its grace period."""
-    assert operator.terminate(timeout=20) == 0
+    assert operator.terminate(timeout=30) == 0

@@ -3,8 +3,6 @@
 B4.
 """
 
-import time
-
 import pytest
 
 from cluster.story import (
@@ -12,6 +10,7 @@ from cluster.story import (
     TAG,
     check,
     entry,
+    let_run,
     ours,
     ready,
     request,
@@ -33,8 +32,10 @@ from testbed.workloads import policy, restart
 pytestmark = pytest.mark.usefixtures("operator")
 
 
-SOON = 2.0
-"""Seconds from a request to the look that it asks for."""
+SOON = 25.0
+"""Seconds from a request to the look that it asks for; nothing else lets a policy look before half
+a minute has passed.
+"""
 
 
 @pytest.fixture
@@ -49,10 +50,9 @@ def test_a_request_starts_a_look_at_once(
     """B4: each new value does, and once."""
     for _ in range(3):
         registry.front.forget()
-        before = time.monotonic()
         request(namespace)
-        [look] = eventually(registry.front.requests, describe="a look at the registry")
-        assert look.time - before < SOON
+        eventually(registry.front.requests, timeout=SOON, describe="a look at the registry")
+        assert len(registry.front.requests()) == 1
     found = check(namespace)
     assert len(registry.front.requests()) == 2
     assert ready(found) == ("True", "UpToDate")
@@ -118,13 +118,13 @@ def test_suspending_in_the_middle_of_a_rollout_stops_recording(
     namespace: Namespace, registry: Registry, first: str
 ) -> None:
     """B4: it is recorded after resuming."""
-    namespace.patch("Deployment", "web", {"spec": {"minReadySeconds": 2}})
-    second = registry.publish(REPOSITORY, TAG)
+    second = registry.publish(REPOSITORY, TAG, bad=True)
     request(namespace)
     wait_asked(namespace, second)
     namespace.patch("ImageRefreshPolicy", "web", {"spec": {"suspend": True}})
     wait_ready(namespace, status="Unknown", reason="Suspended")
 
+    let_run(namespace)
     namespace.kubectl("rollout", "status", "deployment/web")
     found = check(namespace)
 

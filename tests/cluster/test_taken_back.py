@@ -7,6 +7,7 @@ from cluster.story import (
     TAG,
     check,
     entry,
+    let_run,
     record,
     value,
     wait_asked,
@@ -21,6 +22,7 @@ from cluster.story import (
 from testbed.api import Manifest
 from testbed.namespace import Namespace
 from testbed.registry import Registry
+from testbed.waiting import eventually
 from testbed.workloads import workload
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -61,14 +63,16 @@ def test_an_action_that_changes_during_a_rollout_is_no_rejection(
         "renamed": (web_set_env(registry), renamed(registry), "OTHER"),
         "another": (web_restart(registry), renamed(registry), "OTHER"),
     }[action]
-    namespace.create(workload("web", [web_container(registry)], min_ready_seconds=4))
+    namespace.create(workload("web", [web_container(registry)]))
     namespace.create(web_policy(before))
     wait_recorded(namespace, first)
-    second = registry.publish(REPOSITORY, TAG)
+    second = registry.publish(REPOSITORY, TAG, bad=True)
     namespace.annotate("ImageRefreshPolicy", "web", **{"imagerefresh.dev/requested-at": "now"})
     wait_asked(namespace, second)
 
     namespace.patch("ImageRefreshPolicy", "web", {"spec": {"images": [after]}})
 
+    eventually(lambda: value(namespace, variable) == second, describe="the new action's value")
+    let_run(namespace)
     wait_recorded(namespace, second)
     assert value(namespace, variable) == second
