@@ -53,7 +53,7 @@ def wait_turns(registry: Registry, name: str, turns: int) -> None:
 
     before = heads()
     eventually(
-        lambda: heads() >= before + turns, timeout=10 * turns + 20, describe=f"turns of {name}"
+        lambda: heads() >= before + turns, timeout=10 * turns + 60, describe=f"turns of {name}"
     )
 
 
@@ -87,10 +87,11 @@ def test_nothing_is_done_for_a_deleted_policy(
     """B24: neither polled nor acted on, and its target stays as it is."""
     create(namespace, registry, "stays")
     create(namespace, registry, "goes")
-    start_operator()
+    operator = start_operator()
     for name in ("stays", "goes"):
         wait_ready(namespace, name)
     namespace.delete("ImageRefreshPolicy", "goes")
+    eventually(lambda: '"goes"' not in operator.metrics(), describe="the operator has heard of it")
     before = namespace.deployment("goes")
     registry.publish("example/goes", TAG)
     registry.front.forget()
@@ -160,7 +161,7 @@ def test_a_namespace_can_be_deleted_with_its_policies(
     start_operator()
     wait_ready(namespace)
 
-    namespace.control_plane.kubectl("delete", "namespace", namespace.name, "--timeout=30s")
+    namespace.control_plane.kubectl("delete", "namespace", namespace.name, "--timeout=90s")
     again = {"metadata": {"name": namespace.name}}  # what the fixture made, it also removes
     namespace.control_plane.api.create("v1/namespaces", again)
 
@@ -183,7 +184,7 @@ def test_the_crd_can_be_deleted_and_comes_back(
     operator = start_operator()
     wait_recorded(namespace, first)
 
-    namespace.control_plane.kubectl("delete", "crd", CRD, "--timeout=30s")
+    namespace.control_plane.kubectl("delete", "crd", CRD, "--timeout=90s")
     audit, user = (
         namespace.control_plane.audit,
         service_account_user(namespace.name, "imagerefresh"),
