@@ -8,13 +8,14 @@ from cluster.story import (
     TAG,
     check,
     entry,
-    events,
     image,
+    impatient,
     let_run,
     message,
     ready,
     rollouts,
     state,
+    told,
     wait_ready,
     wait_recorded,
     wait_stuck,
@@ -79,7 +80,7 @@ def test_the_second_waits_until_the_first_is_proven(
     wait_recorded(namespace, digest, "side", of="side")
     assert entry(namespace.policy("web"))["recorded"] == bad
     assert len(rollouts(namespace)) == 3
-    assert len(events(namespace, "Asked", "side")) == 1
+    told(namespace, "Asked", 1, "side")
 
 
 def test_the_second_waits_for_nobody_who_is_gone(
@@ -97,13 +98,13 @@ def test_the_second_waits_for_nobody_who_is_gone(
 def test_the_second_goes_on_when_the_first_has_failed(
     namespace: Namespace, registry: Registry, both: None
 ) -> None:
-    namespace.patch("Deployment", "web", {"spec": {"progressDeadlineSeconds": 2}})
     bad = registry.publish(REPOSITORY, TAG, bad=True)
     check(namespace)
     digest = registry.publish(SIDE, TAG)
     check(namespace, "side")
 
-    wait_ready(namespace, status="False", reason="RolloutFailed")
+    with impatient(namespace):
+        wait_ready(namespace, status="False", reason="RolloutFailed")
 
     eventually(
         lambda: state(namespace.deployment("web"), "side").get("asked") == digest,
