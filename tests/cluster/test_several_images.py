@@ -60,7 +60,7 @@ def test_two_moved_images_are_one_rollout(
 
     spec = parse_spec(manifest["spec"])
     eventually(
-        lambda: (next_check(spec, Looks(), time.time()) or 0) - time.time() > 1,
+        lambda: (next_check(spec, Looks(), time.time()) or 0) - time.time() > 4,
         describe="no turn is near",
     )
     registry.retag(REPOSITORY, TAG, web_digest)
