@@ -8,8 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from testbed.api import Manifest
+from testbed.api import ApiError, Manifest
 from testbed.controlplane import ControlPlane
+from testbed.waiting import wait_until
+from testbed.workloads import RESOURCES
 
 _REPOSITORY = Path(__file__).parents[2]
 _DEPLOY = _REPOSITORY / "deploy"
@@ -19,7 +21,16 @@ _CRD = "imagerefreshpolicies.imagerefresh.dev"
 def install_cluster_part(control_plane: ControlPlane) -> None:
     """What exists once in a cluster: the CRD, and the roles for people. Waits for it."""
     control_plane.kubectl("apply", "--kustomize", str(_DEPLOY / "cluster"))
-    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{_CRD}", "--timeout=30s")
+    control_plane.kubectl("wait", "--for=condition=Established", f"crd/{_CRD}", "--timeout=60s")
+    wait_until(lambda: _is_served(control_plane), timeout=60)  # which takes a moment more
+
+
+def _is_served(control_plane: ControlPlane) -> bool:
+    try:
+        control_plane.api.items(RESOURCES["ImageRefreshPolicy"])
+    except ApiError:
+        return False
+    return True
 
 
 def install_operator_part(
