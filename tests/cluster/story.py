@@ -1,7 +1,7 @@
 """What the tests of this folder do and see again and again: policies, their targets, their pods.
 
 A request (B4) runs a policy at once, and its answer in status says that the run has ended. So most
-tests follow a policy that polls only hourly, and neither wait for turns nor race with them.
+tests follow a policy that hardly ever polls, and neither wait for turns nor race with them.
 """
 
 import itertools
@@ -27,8 +27,8 @@ from testbed.workloads import condition, container, environment, policy, restart
 REPOSITORY = "example/web"
 TAG = "prod"
 VARIABLE = "DIGEST"
-RARELY = "24h"
-"""An interval without a turn while a test runs, but for one in some thousand runs."""
+RARELY = "720h"
+"""An interval without a turn while a test runs, but for one in some hundred thousand runs."""
 
 _TEMPLATE_HASH = "pod-template-hash"
 _requests = itertools.count(1)

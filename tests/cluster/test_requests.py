@@ -6,6 +6,7 @@ B4.
 import pytest
 
 from cluster.story import (
+    RARELY,
     REPOSITORY,
     TAG,
     check,
@@ -157,7 +158,7 @@ def test_a_request_of_one_policy_is_no_look_of_another(
     """B4, B5."""
     registry.publish("example/other", TAG)
     other = restart("other", registry.address, "example/other", TAG)
-    namespace.create(policy("other", "elsewhere", [other], interval="24h"))
+    namespace.create(policy("other", "elsewhere", [other], interval=RARELY))
     wait_ready(namespace, "other", status="False")
     registry.front.forget()
 

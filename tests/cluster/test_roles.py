@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from cluster.story import (
+    RARELY,
     REPOSITORY,
     TAG,
     check,
@@ -59,7 +60,7 @@ def use_every_right(namespace: Namespace, registry: Registry) -> None:
         name = kind.lower()
         namespace.create(workload(name, [container("web", image(registry))], kind=kind))
         followed = restart("web", registry.address, REPOSITORY, TAG)
-        namespace.create(policy(name, name, [followed], kind=kind, interval="24h"))
+        namespace.create(policy(name, name, [followed], kind=kind, interval=RARELY))
         wait_ready(namespace, name)
 
     digest = registry.publish(REPOSITORY, TAG)

@@ -4,6 +4,7 @@ import pytest
 
 from cluster.conftest import StartOperator
 from cluster.story import (
+    RARELY,
     REPOSITORY,
     TAG,
     check,
@@ -47,7 +48,7 @@ def settle(namespace: Namespace, registry: Registry) -> None:
     )
     namespace.create(web_policy(web_restart(registry)))
     follow_side = restart("side", registry.address, SIDE, TAG)
-    namespace.create(policy("side", "web", [follow_side], interval="24h"))
+    namespace.create(policy("side", "web", [follow_side], interval=RARELY))
     wait_ready(namespace)
     wait_ready(namespace, "side")
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 VARIABLE = "DIGEST"
 PATIENCE = 120.0  # seconds for anything, the back-off of a write that is refused twice included
 _PAUSE = 0.2  # a dozen stages wait at once
-_RARELY = "24h"
+_RARELY = "720h"
 _requests = itertools.count(1)
 # Moments and serials differ from run to run, and say nothing of where things ended.
 _FLEETING = {"serial", "askedTime", "lastRefreshTime", "deadlineSeen"}
