@@ -21,7 +21,7 @@ from cluster.story import (
 from testbed.controlplane import ControlPlane
 from testbed.installation import install_operator_part
 from testbed.namespace import Namespace
-from testbed.process import Child, free_port
+from testbed.process import Child
 from testbed.registry import Registry
 
 OPERATOR = Path(__file__).parents[2] / "operator"
@@ -38,10 +38,11 @@ def kopf_run(control_plane: ControlPlane, namespace: Namespace, tmp_path: Path) 
         "KUBECONFIG": str(kubeconfig),
         "PYTHONPATH": str(OPERATOR),
         "IMAGEREFRESH_ALLOW_INSECURE_REGISTRIES": "true",
-        "IMAGEREFRESH_HTTP_ADDRESS": f"127.0.0.1:{free_port()}",
+        "IMAGEREFRESH_HTTP_ADDRESS": "127.0.0.1:0",
     }
     options = ["--standalone", f"--namespace={namespace.name}"]
     with Child([*command, *options], log=log, env=environment) as child:
+        child.wait_ready(lambda: "watches policies and targets" in child.output())
         yield child
 
 

@@ -124,12 +124,12 @@ def test_a_stateful_set_that_waits_for_a_broken_pod_is_stalled_and_names_it(
     first = settle(namespace, registry, "StatefulSet", replicas=3)
     bad = registry.publish(REPOSITORY, TAG, bad=True)
     check(namespace)
-    found = wait_ready(namespace, status="False", reason="RolloutFailed", timeout=60)
+    found = wait_ready(namespace, status="False", reason="RolloutFailed", timeout=90)
     assert (entry(found)["failed"], entry(found)["recorded"]) == (bad, first)
 
     fix = registry.publish(REPOSITORY, TAG)
     check(namespace)
-    found = wait_ready(namespace, status="False", reason="BrokenPod", timeout=60)
+    found = wait_ready(namespace, status="False", reason="BrokenPod", timeout=90)
 
     assert is_stalled(found)
     assert "pod web-2" in message(found)
@@ -150,7 +150,7 @@ def test_a_daemon_set_that_makes_no_progress_has_failed(
     bad = registry.publish(REPOSITORY, TAG, bad=True)
     check(namespace)
 
-    found = wait_ready(namespace, status="False", reason="RolloutFailed", timeout=60)
+    found = wait_ready(namespace, status="False", reason="RolloutFailed", timeout=90)
 
     assert (entry(found)["failed"], entry(found)["recorded"]) == (bad, first)
     fix = registry.publish(REPOSITORY, TAG)

@@ -58,9 +58,10 @@ def watch_anew(proxy: TcpProxy) -> None:
 def wait_refused(operator: OperatorProcess, verb: str) -> None:
     eventually(
         lambda: f'cannot {verb} resource "imagerefreshpolicies"' in operator.logs(),
+        timeout=60,
         describe="it says what it may not do",
     )
-    eventually(lambda: operator.status_of("/readyz") == 503, describe="not ready")
+    eventually(lambda: operator.status_of("/readyz") == 503, timeout=60, describe="not ready")
     assert operator.status_of("/healthz") == 200
 
 
@@ -73,7 +74,7 @@ def test_a_right_that_is_taken_away_and_given_back(
         watch_anew(api_proxy)
         wait_refused(operator, "list")
 
-    eventually(lambda: operator.status_of("/readyz") == 200, describe="ready again")
+    eventually(lambda: operator.status_of("/readyz") == 200, timeout=60, describe="ready again")
     second = move(namespace, registry)
 
     assert rollouts(namespace) == [None, second]
@@ -93,6 +94,7 @@ def test_a_right_that_comes_late(namespace: Namespace, registry: Registry, tmp_p
             operator = running.enter_context(start)
             wait_refused(operator, "list")
 
+        operator.wait_ready()
         settle(namespace, registry)
 
         assert operator.exit_code is None
@@ -107,7 +109,9 @@ def test_a_right_that_lacks_in_part(
     settle(namespace, registry)
     with without(namespace, "watch"):
         watch_anew(api_proxy)
-        eventually(lambda: "beginning anew" in operator.logs(), describe="it begins anew")
+        eventually(
+            lambda: "beginning anew" in operator.logs(), timeout=60, describe="it begins anew"
+        )
 
     move(namespace, registry)
 
@@ -131,14 +135,16 @@ def test_a_token_that_is_refused_for_a_while(
         namespace.delete("ServiceAccount", account)
         eventually(lambda: not knows(namespace, kubeconfig), describe="the token is refused")
         watch_anew(api_proxy)
-        eventually(lambda: "beginning anew" in operator.logs(), describe="it begins anew")
+        eventually(
+            lambda: "beginning anew" in operator.logs(), timeout=60, describe="it begins anew"
+        )
         eventually(lambda: "waiting for the API server" in operator.logs(), describe="it waits")
 
         install_operator_part(control_plane, namespace.name)
         fresh = control_plane.service_account_kubeconfig(
             namespace.name, account, server=api_proxy.server
         )
-        kubeconfig.write_text(fresh.read_text())
+        fresh.replace(kubeconfig)
 
         move(namespace, registry)
 
