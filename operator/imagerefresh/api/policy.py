@@ -138,8 +138,8 @@ class Image(ApiModel):
     """An image to follow, and what to do when its tag moves."""
 
     name: fields.ImageName
-    """Name of the image within the policy, at most 41 characters. It becomes part of annotation
-    keys on the target, so a renamed image starts anew.
+    """Name of the image, at most 41 characters, unique among all policies of the target. It becomes
+    part of annotation keys there, so a renamed image starts anew.
     """
     registry: fields.Registry
     """Host of the registry, with a port if need be: docker.io, ghcr.io, registry.example.com:5000,
@@ -184,7 +184,9 @@ class Rollout(ApiModel):
 
     timeout: fields.Duration = Field(timedelta(minutes=10), json_schema_extra={"default": "10m"})
     """How long a rollout may go without progress before its digest counts as failed, from 10s to
-    720h, such as 10m; never less than the target's minReadySeconds and half a minute.
+    720h, such as 10m; never less than the target's minReadySeconds and half a minute. A
+    Deployment's own progressDeadlineSeconds (600 unless it says otherwise) counts, too: for slow
+    pods raise both.
     """
     on_failure: OnFailure = OnFailure.HOLD
     """What happens when a digest has failed. Hold: the target stays as it is, and the digest is not

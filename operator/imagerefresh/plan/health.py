@@ -127,7 +127,7 @@ def _deployment(target: Mapping[str, Any]) -> Health:
         return Health(Verdict.PROGRESSING, UNOBSERVED, deadline_time=deadline_time)
     if deadline_time is not None:
         how_far = f"{counts.available} of {wanted} updated replicas available"
-        message = f"the rollout exceeded its progress deadline: {how_far}"
+        message = f"the rollout exceeded its progressDeadlineSeconds: {how_far}"
         return Health(Verdict.DEADLINE_EXCEEDED, message, counts, deadline_time)
     if updated < wanted:
         return Health(Verdict.PROGRESSING, f"{updated} of {wanted} replicas updated", counts)
