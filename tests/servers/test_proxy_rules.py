@@ -22,7 +22,7 @@ from imagerefresh.resolve import Look, look
 from imagerefresh.settings import Settings
 from servers.real import BOB, REPOSITORY, TAG, publish_image, registry, tls_registry
 from testbed.forward_proxy import ForwardProxy
-from testbed.process import free_port
+from testbed.process import dead_port
 from testbed.waiting import wait_until
 from unit.registry.conftest import Names
 
@@ -244,8 +244,9 @@ async def test_a_way_that_is_refused(scene: Scene, start_proxy: Start) -> None:
 async def test_a_registry_that_the_proxy_cannot_reach(scene: Scene, start_proxy: Start) -> None:
     """B7: it may pass."""
     proxy = start_proxy()
-    scene.port = str(free_port())
-    found = await scene.look(url(proxy))
+    with dead_port() as port:
+        scene.port = str(port)
+        found = await scene.look(url(proxy))
     assert found.trouble is not None
     assert found.trouble.reason is TroubleReason.RegistryUnavailable
     assert found.trouble.message == (

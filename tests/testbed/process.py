@@ -9,7 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -34,6 +35,14 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         return port
+
+
+@contextmanager
+def dead_port() -> Iterator[int]:
+    """A loopback port that refuses connections, and that nobody else can get meanwhile."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 class Child:
@@ -91,7 +100,7 @@ class Child:
             error = PortTakenError if "address already in use" in text else ProcessError
             raise error(f"{self.name} ended with {self.exit_code}; {self.log}:\n{text[-_TAIL:]}")
 
-    def wait_ready(self, probe: Callable[[], T], *, timeout: float = 60) -> T:
+    def wait_ready(self, probe: Callable[[], T], *, timeout: float = 120) -> T:
         """Wait until `probe` returns something true; fail early when the program ends.
 
         Raises:
