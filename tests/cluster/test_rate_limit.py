@@ -24,12 +24,14 @@ REST = 60.0
 """What the host asks for, in seconds."""
 POLICIES = 3
 """On each host, with an image of its own each."""
-APART = 1.0
+APART = 2.0
 """Seconds between the turns of two images of a host, so that no two requests are under way."""
-LATE = 1.0
-"""Seconds."""
-VERY_LATE = 3.0
-"""What one request may be late by, on a machine that is busy with other tests."""
+DRIFT = 1.0
+"""Seconds by which a request may come before its turn, as clocks have it."""
+LATE = 7.0
+"""Seconds by which a request may come after it, on a machine that is busy with other tests; one
+that is held up by the other host comes later than that.
+"""
 
 
 class Followed:
@@ -67,7 +69,7 @@ class Followed:
             came = [each.time + offset for each in self.registry.front.requests("HEAD", path)]
             turn = next_turn(spec, str(spec.images[0].reference), begin)
             while turn < end:
-                found.append(next((each - turn for each in came if each > turn - LATE), INTERVAL))
+                found.append(next((each - turn for each in came if each > turn - DRIFT), INTERVAL))
                 turn = next_turn(spec, str(spec.images[0].reference), turn)
         return found
 
@@ -100,7 +102,7 @@ def test_a_host_that_asks_for_a_minute_gets_it(
     )
     registry.front.forget()
     registry.front.fail(429, headers={"Retry-After": f"{REST:.0f}"}, times=1)
-    eventually(registry.front.requests, timeout=2 * INTERVAL, describe="the host says 429")
+    eventually(registry.front.requests, timeout=3 * INTERVAL, describe="the host says 429")
     [refused] = registry.front.requests()
     begin = time.time()
     for name in limited.names:
@@ -109,16 +111,15 @@ def test_a_host_that_asks_for_a_minute_gets_it(
         )
 
     end = begin + REST
-    wait_until(lambda: time.time() > end + VERY_LATE, timeout=REST + 30, pause=0.5)
+    wait_until(lambda: time.time() > end + LATE, timeout=REST + 60, pause=0.5)
 
     later = [each.time for each in registry.front.requests() if each is not refused]
     assert all(each - refused.time >= REST for each in later)
-    late = sorted(other.lateness(begin, end))
+    late = other.lateness(begin, end)
     assert len(late) >= POLICIES * (REST // INTERVAL)
-    assert late[-2] < LATE
-    assert late[-1] < VERY_LATE
+    assert max(late) < LATE
     eventually(
         lambda: are_all(namespace, names, lambda it: entry(it, "app").get("reason") == "UpToDate"),
-        timeout=3 * INTERVAL,
+        timeout=6 * INTERVAL,
         describe="the host is asked again, and all is well",
     )
