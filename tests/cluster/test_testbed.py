@@ -1,6 +1,7 @@
 """The test bed keeps its promises; the other tests in this folder rest on them."""
 
 import http.client
+import itertools
 import os
 import signal
 import ssl
@@ -36,6 +37,20 @@ def wait_rolled_out(namespace: Namespace) -> None:
     eventually(lambda: rolled_out(namespace.deployment("app")), describe="rolled out")
 
 
+def wait_held_back(namespace: Namespace) -> None:
+    """Wait until the kubelet has said that it can't run the pod; it says no more after that."""
+
+    def reasons() -> list[str]:
+        states = [
+            each["state"]
+            for pod in namespace.pods("app")
+            for each in pod["status"].get("containerStatuses", [])
+        ]
+        return [each["waiting"]["reason"] for each in states if "waiting" in each]
+
+    eventually(lambda: reasons() == ["ImagePullBackOff"], describe="it can't pull its image")
+
+
 def test_a_deployment_becomes_available(bare_namespace: Namespace) -> None:
     create(bare_namespace)
     wait_rolled_out(bare_namespace)
@@ -66,17 +81,12 @@ def test_a_broken_digest_fails_at_the_progress_deadline(bare_namespace: Namespac
 
     eventually(lambda: reason() == "ProgressDeadlineExceeded", describe="the deadline has passed")
     assert not rolled_out(bare_namespace.deployment("app"))
-    [pod] = bare_namespace.pods("app")
-    [state] = pod["status"]["containerStatuses"]
-    assert state["state"]["waiting"]["reason"] == "ImagePullBackOff"
+    wait_held_back(bare_namespace)
 
 
 def test_a_broken_digest_can_be_made_to_run_after_all(bare_namespace: Namespace) -> None:
     create(bare_namespace, BROKEN)
-    eventually(
-        lambda: [pod for pod in bare_namespace.pods("app") if pod["spec"].get("nodeName")],
-        describe="a scheduled pod",
-    )
+    wait_held_back(bare_namespace)
     bare_namespace.run_pods("app", image_id=GOOD)
     wait_rolled_out(bare_namespace)
     [pod] = bare_namespace.pods("app")
@@ -254,7 +264,7 @@ def test_two_control_planes_side_by_side(
 ) -> None:
     """Even when the second finds its port taken by the first."""
     taken = urlsplit(bare_control_plane.server).port
-    ports = iter((taken, free_port()))
+    ports = itertools.chain((taken,), iter(free_port, None))
     monkeypatch.setattr("testbed.controlplane.free_port", lambda: next(ports))
     with ControlPlane(tmp_path) as other:
         assert other.server != bare_control_plane.server
