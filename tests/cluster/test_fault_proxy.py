@@ -131,7 +131,7 @@ def test_a_held_write_ends_with_its_client(
         config.write_text(own.replace(control_plane.server, proxy.server))
         command = [str(build.tools()["kubectl"]), f"--kubeconfig={config}"]
         with Child([*command, f"--namespace={bare_namespace.name}", *patch], log=log) as client:
-            assert hold.reached.wait(20)
+            assert hold.reached.wait(60)
             assert client.exit_code is None
         assert step(bare_namespace) == ("1" if is_done else "0")
         bare_namespace.patch("ConfigMap", "one", {"data": {"step": "2"}})
@@ -169,7 +169,7 @@ def watch(
     """A watch on the namespace's ConfigMaps, from `made` on."""
     control_plane, url = namespace.control_plane, urlsplit(proxy.server)
     trust = ssl.create_default_context(cafile=str(control_plane.ca))
-    client = http.client.HTTPSConnection(url.hostname or "", url.port, timeout=20, context=trust)
+    client = http.client.HTTPSConnection(url.hostname or "", url.port, timeout=60, context=trust)
     query = f"?watch=1&resourceVersion={made['metadata']['resourceVersion']}"
     headers = {"Authorization": f"Bearer {control_plane.token}"}
     client.request("GET", path(MAPS, namespace.name) + query, headers=headers)

@@ -18,7 +18,7 @@ KINDS = (Kind.KILLED_BEFORE, Kind.KILLED_AFTER, Kind.OLD_TARGET, Kind.FAILURE, K
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_a_move_ends_the_same_whatever_becomes_of_each_write(
     control_plane: ControlPlane, registry: Registry
 ) -> None:

@@ -170,7 +170,7 @@ class ControlPlane:
                 for condition in status.get("conditions", [])
             )
 
-        wait_until(node_ready, timeout=60)
+        wait_until(node_ready, timeout=120)
 
     def _run(self, name: str, arguments: list[str]) -> Child:
         command = [str(self._tools[name]), *arguments]

@@ -59,7 +59,7 @@ class OperatorProcess:
         """None while it runs; minus the signal's number when a signal ended it."""
         return self._child.exit_code
 
-    def wait_ready(self, *, timeout: float = 60) -> Self:
+    def wait_ready(self, *, timeout: float = 120) -> Self:
         """Wait until /readyz answers 200.
 
         Raises:
@@ -112,7 +112,7 @@ class OperatorProcess:
         )
 
     def _get(self, path: str) -> tuple[int, str]:
-        connection = http.client.HTTPConnection(self.http_address, timeout=5)
+        connection = http.client.HTTPConnection(self.http_address, timeout=30)
         try:
             connection.request("GET", path)
             with connection.getresponse() as answer:
