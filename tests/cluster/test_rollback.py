@@ -125,6 +125,24 @@ class TestRestart:
         assert entry(found)["recorded"] == first
         told(namespace, "Asked", 1)
 
+    @pytest.mark.usefixtures("bad")
+    def test_an_undo_to_the_pin_after_its_hold_is_set_back(
+        self, namespace: Namespace, registry: Registry, first: str
+    ) -> None:
+        """B17: it is told, and stamped, as each rollout of ours."""
+        fix = registry.publish(REPOSITORY, TAG)
+        check(namespace)
+        wait_recorded(namespace, fix)
+        namespace.undo("web")
+        assert text(namespace).endswith(f"@{first}")
+
+        check(namespace)
+
+        told(namespace, "DriftCorrected", 1)
+        assert text(namespace) == f"{registry.address}/{REPOSITORY}:{TAG}"
+        assert stamp(namespace.deployment("web")) == fix
+        assert ready(wait_ready(namespace)) == ("True", "UpToDate")
+
     def test_an_edit_of_the_pinned_image_is_set_back(
         self, namespace: Namespace, registry: Registry, first: str, bad: str
     ) -> None:
