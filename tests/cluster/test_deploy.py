@@ -22,7 +22,7 @@ DEPLOY = ROOT / "deploy"
 CLUSTER_WIDE = DEPLOY / "overlays" / "cluster-wide"
 COMPONENTS = sorted(path.parent for path in DEPLOY.glob("components/*/kustomization.yaml"))
 CRD = f"{PLURAL}.{GROUP}"
-IN_TIME = "--timeout=60s"  # a namespace takes its time to end: half of its pods' grace period
+IN_TIME = "--timeout=120s"  # a namespace takes its time to end: half of its pods' grace period
 READS = frozenset({"get", "list", "watch"})
 WRITES = frozenset({"create", "update", "patch", "delete"})
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
@@ -129,6 +129,11 @@ def may(
     return allowed
 
 
+def wait_may(plane: ControlPlane, *asked: str) -> None:
+    """The API server takes a moment to know of new rights."""
+    wait_until(lambda: may(plane, *asked), timeout=30)
+
+
 def operator_user(namespace: str) -> str:
     return f"system:serviceaccount:{namespace}:imagerefresh"
 
@@ -230,7 +235,7 @@ def test_operator_reads_no_secret_and_no_pod(
     """B28: least privilege."""
     plane.kubectl("apply", "-k", str(overlay))
     operator = operator_user(namespace)
-    assert may(plane, operator, namespace, "get", "deployments.apps")
+    wait_may(plane, operator, namespace, "get", "deployments.apps")
     assert not may(plane, operator, namespace, "get", "secrets", "regcred")
     assert not may(plane, operator, namespace, "get", "serviceaccounts")
     assert not may(plane, operator, namespace, "list", "pods")
@@ -245,11 +250,11 @@ def test_components_grant_what_they_say(plane: ControlPlane, tmp_path: Path, bas
         plane.kubectl("apply", "-k", str(folder))
         namespace: str = only(render(plane, folder), "Deployment")["metadata"]["namespace"]
         operator = operator_user(namespace)
-        assert may(plane, operator, namespace, "get", "secrets", "regcred")
+        wait_may(plane, operator, namespace, "get", "secrets", "regcred")
         assert not may(plane, operator, namespace, "get", "secrets", "another")
         assert not may(plane, operator, namespace, "list", "secrets")
-        assert may(plane, operator, namespace, "get", "serviceaccounts")
-        assert may(plane, operator, namespace, "list", "pods")
+        wait_may(plane, operator, namespace, "get", "serviceaccounts")
+        wait_may(plane, operator, namespace, "list", "pods")
     finally:
         delete(plane, folder)
 
@@ -271,6 +276,6 @@ def test_roles_for_people(
         return {verb for verb in READS | WRITES if may(plane, "jo", namespace, verb, CRD)}
 
     # A controller adds the rights to these roles.
-    wait_until(lambda: granted() == verbs, timeout=20)
+    wait_until(lambda: granted() == verbs, timeout=60)
     assert not may(plane, "jo", namespace, "patch", f"{CRD}/status")
     assert not may(plane, "jo", "default", "get", CRD)
