@@ -161,6 +161,7 @@ def test_an_unproven_digest_that_is_undone_is_held(
     second = registry.publish(REPOSITORY, TAG, bad=True)
     found = check(namespace)
     assert entry(found)["asked"] == second
+    wait_stuck(namespace)
 
     namespace.undo("web")
     found = check(namespace)

@@ -150,9 +150,11 @@ def _fix(stage: Stage) -> None:
 
 def _rejection(stage: Stage) -> None:
     """A person takes back what is not proven yet, but told: undo takes our annotations, too."""
+    before = stage.revision()
     stage.move(BAD)
     stage.request()
     stage.wait_told(BAD)
+    stage.wait_for(lambda: stage.revision() > before, "its rollout has begun")
     stage.namespace.undo(stage.name)
     stage.request()
     stage.wait_held(BAD)
