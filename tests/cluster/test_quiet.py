@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from statistics import median
 
 import pytest
 
@@ -28,8 +29,10 @@ IMAGES = 50
 WATCHED = 120.0
 """Seconds."""
 INTERVALS = ("30s", "45s")
-MOST_LATE = 3.0
-"""Seconds from a turn to its request, on a machine that is busy with more than this."""
+LATE = 1.0
+"""Seconds from a turn to its request, of most."""
+MOST_LATE = 10.0
+"""The same of each, on a machine that is busy with more than this."""
 DRIFT = 0.5
 """Seconds by which the wall clock may be set right while the test runs."""
 
@@ -88,11 +91,13 @@ def assert_as_predicted(
     in_span = [(request, turn) for request, turn in of_turns if begin < turn[1] <= end]
     assert Counter(turn for _, turn in in_span) == policies.turns(begin, end)
     assert {request.method for request, _ in in_span} <= {"HEAD"}
-    assert max((wall(request) - turn[1] for request, turn in in_span), default=0) < MOST_LATE
+    late = [wall(request) - turn[1] for request, turn in in_span] or [0.0]
+    assert max(late) < MOST_LATE
+    assert median(late) < LATE
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(600)
 def test_two_hundred_idle_policies(
     namespace: Namespace, registry: Registry, start_operator: StartOperator
 ) -> None:
@@ -111,10 +116,10 @@ def test_two_hundred_idle_policies(
         told = [each for each in namespace.items("Event") if each["reason"] == "Recorded"]
         return found == [("True", "UpToDate")] * POLICIES and len(told) == POLICIES
 
-    eventually(are_settled, timeout=120, describe="all are ready, and it is told")
+    eventually(are_settled, timeout=240, describe="all are ready, and it is told")
 
-    begin, began = time.time(), datetime.now(UTC)
     registry.front.forget()
+    begin, began = time.time(), datetime.now(UTC)
     wait_for(begin + WATCHED)
     end = begin + WATCHED - MOST_LATE
     writes = [
@@ -137,7 +142,7 @@ def test_two_hundred_idle_policies(
     early = [
         request
         for request in registry.front.requests()
-        if policies.turn_of(request)[1] <= restarted
+        if policies.turn_of(request)[1] <= restarted < wall(request)  # not of the first one
     ]
     assert early == []
     assert_as_predicted(registry.front.requests(), policies, watched, watched + MOST_LATE)
