@@ -220,6 +220,7 @@ class TestFields:
         bad = registry.publish(ELSEWHERE, TAG, bad=True)
 
         follow_elsewhere(namespace, registry)
+        wait_asked(namespace, bad)
 
         with impatient(namespace):
             found = wait_ready(namespace, status="False", reason="RolloutFailed")
@@ -233,6 +234,7 @@ class TestFields:
         bad = registry.publish(REPOSITORY, TAG, bad=True)
         namespace.create(web(registry))
         namespace.create(web_policy(web_set_env(registry), rollout=ROLLBACK))
+        wait_asked(namespace, bad)
 
         with impatient(namespace):
             found = wait_ready(namespace, status="False", reason="RolloutFailed")
