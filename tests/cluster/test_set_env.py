@@ -32,7 +32,8 @@ from cluster.story import (
 from testbed.api import Manifest
 from testbed.namespace import Namespace
 from testbed.registry import Registry
-from testbed.workloads import container, set_env, workload
+from testbed.waiting import eventually
+from testbed.workloads import container, rolled_out, set_env, workload
 
 pytestmark = pytest.mark.usefixtures("operator")
 
@@ -97,6 +98,7 @@ def test_an_older_digest_in_the_variable_is_recorded_before_the_newer_is_asked(
     older = registry.publish(REPOSITORY, TAG)
     newer = registry.publish(REPOSITORY, TAG, bad=True)
     namespace.create(workload("web", [web_container(registry, DIGEST=older)]))
+    eventually(lambda: rolled_out(namespace.deployment("web")), describe="rolled out")
     namespace.create(web_policy(web_set_env(registry)))
 
     wait_asked(namespace, newer)
