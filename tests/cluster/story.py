@@ -23,7 +23,16 @@ from testbed.api import Manifest
 from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.waiting import eventually
-from testbed.workloads import condition, container, environment, policy, restart, set_env, workload
+from testbed.workloads import (
+    condition,
+    container,
+    environment,
+    is_observed,
+    policy,
+    restart,
+    set_env,
+    workload,
+)
 
 REPOSITORY = "example/web"
 TAG = "prod"
@@ -314,12 +323,10 @@ def _set_deadline(namespace: Namespace, name: str, seconds: int) -> None:
 
 
 def _wait_observed(namespace: Namespace, name: str) -> None:
-    def is_observed() -> bool:
-        found = namespace.deployment(name)
-        seen: int = found.get("status", {}).get("observedGeneration", 0)
-        return bool(seen >= found["metadata"]["generation"])
-
-    eventually(is_observed, describe="the controller has seen the latest change")
+    eventually(
+        lambda: is_observed(namespace.deployment(name)),
+        describe="the controller has seen the latest change",
+    )
 
 
 # What the nodes do.
@@ -351,9 +358,8 @@ def let_run(namespace: Namespace, name: str = "web") -> None:
 def _template_hash(namespace: Namespace, name: str) -> str | None:
     """What the pods of a Deployment's present template are labelled with, once there is one."""
     target = namespace.deployment(name)
-    seen: int = target.get("status", {}).get("observedGeneration", 0)
     replica_sets = namespace.replica_sets(name)
-    if seen < target["metadata"]["generation"] or not replica_sets:
+    if not is_observed(target) or not replica_sets:
         return None
     found: str = replica_sets[-1]["metadata"]["labels"][_TEMPLATE_HASH]
     return found

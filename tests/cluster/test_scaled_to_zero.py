@@ -27,7 +27,7 @@ from cluster.story import (
 from testbed.namespace import Namespace
 from testbed.registry import Registry
 from testbed.waiting import eventually
-from testbed.workloads import workload
+from testbed.workloads import is_observed, workload
 
 pytestmark = pytest.mark.usefixtures("operator")
 
@@ -38,8 +38,7 @@ def scale(namespace: Namespace, replicas: int) -> None:
 
     def seen() -> bool:
         found = namespace.deployment("web")
-        is_observed = found["status"]["observedGeneration"] == found["metadata"]["generation"]
-        return bool(is_observed and found["status"].get("replicas", 0) == replicas)
+        return is_observed(found) and found["status"].get("replicas", 0) == replicas
 
     eventually(seen, describe=f"{replicas} replicas")
 

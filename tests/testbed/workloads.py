@@ -150,6 +150,12 @@ def condition(resource: Manifest, kind: str) -> Manifest | None:
     return next((item for item in found if item["type"] == kind), None)
 
 
+def is_observed(workload: Manifest) -> bool:
+    """Whether its controller has seen the latest change."""
+    seen: int = workload.get("status", {}).get("observedGeneration", 0)
+    return bool(seen >= workload["metadata"]["generation"])
+
+
 def rolled_out(workload: Manifest) -> bool:
     """What `kubectl rollout status` calls successfully rolled out."""
     status = workload.get("status", {})
@@ -158,10 +164,7 @@ def rolled_out(workload: Manifest) -> bool:
     if workload["kind"] == "DaemonSet":
         wanted = status.get("desiredNumberScheduled", 0)
         counts = "updatedNumberScheduled", "currentNumberScheduled", "numberAvailable"
-    return bool(
-        status.get("observedGeneration", 0) >= workload["metadata"]["generation"]
-        and all(status.get(count, 0) == wanted for count in counts)
-    )
+    return is_observed(workload) and all(status.get(count, 0) == wanted for count in counts)
 
 
 def environment(resource: Manifest, container: str) -> dict[str, str]:

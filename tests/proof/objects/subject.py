@@ -15,6 +15,7 @@ from testbed.waiting import eventually
 from testbed.workloads import (
     RESOURCES,
     container,
+    is_observed,
     policy,
     restart,
     set_env,
@@ -170,10 +171,7 @@ class Subject:
 
     def _is_observed(self) -> bool:
         found = self.target()
-        observed: int = found.get("status", {}).get("observedGeneration", 0)
-        return (
-            observed >= found["metadata"]["generation"] or "deletionTimestamp" in found["metadata"]
-        )
+        return is_observed(found) or "deletionTimestamp" in found["metadata"]
 
     def _wanted(self) -> object:
         target = self.namespace.find(self.kind, self.name)
