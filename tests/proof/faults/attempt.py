@@ -46,8 +46,9 @@ class Attempt:
         """The write has come, and what was to happen to it has happened."""
         if self._hold:
             return self._hold.reached.is_set()
-        if self.kind is Kind.ADMISSION:
-            return self._met is not None and self._met.status == HTTPStatus.FORBIDDEN
+        if self.kind is Kind.ADMISSION:  # one that comes too late is not asked about, and repeated
+            tries = [write for point, write in list(self.writes) if self._is_at(point)]
+            return any(write.status == HTTPStatus.FORBIDDEN for write in tries)
         return self._met is not None
 
     def is_overdue(self, grace: float) -> bool:

@@ -168,7 +168,7 @@ def _moved_set_env(stage: Stage) -> None:
 
 def _undo(stage: Stage) -> None:
     stage.namespace.undo(stage.name)
-    stage.request()
+    stage.check()  # until then, status tells how it was before
     stage.wait_carried(SECOND)
     stage.wait_recorded(SECOND)
 
