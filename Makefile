@@ -3,6 +3,9 @@ PYTHON ?= python3
 IMAGE ?= imagerefresh:dev
 LOCK_FLAGS ?=
 
+# The tests start the operator hundreds of times: compile it once, whatever the environment asks for.
+export PYTHONDONTWRITEBYTECODE :=
+
 VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
