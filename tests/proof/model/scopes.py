@@ -180,12 +180,11 @@ def all_scopes() -> Iterator[Scope]:
 def sample_scopes() -> Iterator[Scope]:
     """What the tests have time for."""
     for on_failure in OnFailure:
-        yield Scope(Setting((RESTART,), on_failure), (registry_events,), 2)
+        yield Scope(Setting((RESTART,), on_failure), (registry_events,), 2, most=1_500)
         yield Scope(Setting((SET_ENV,), on_failure), (registry_events,), 1)
     yield Scope(Setting((RESTART,), ROLLBACK, revisions=2), (target_events,), 1)
     yield Scope(Setting((RESTART,), ROLLBACK), ANYONE, 1)
-    yield Scope(Setting((SET_IMAGE,)), ANYONE, 1, Start.FOUND)
-    yield Scope(
-        Setting((RESTART,), sees_pods=True), (registry_events, time_events), 1, Start.UNLIKE
-    )
-    yield Scope(Setting((RESTART, SET_ENV), ROLLBACK), (registry_events,), 1, most=2_000)
+    yield Scope(Setting((SET_IMAGE,)), ANYONE, 1, Start.FOUND, most=2_000)
+    seen = Setting((RESTART,), sees_pods=True)
+    yield Scope(seen, (registry_events, time_events), 1, Start.UNLIKE, most=1_500)
+    yield Scope(Setting((RESTART, SET_ENV), ROLLBACK), (registry_events,), 1, most=1_500)
