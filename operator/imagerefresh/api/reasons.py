@@ -39,8 +39,8 @@ class Reason(StrEnum):
     )
     Checking = (
         "Checking",
-        "The policy is new or has changed, and its first check is not done yet.",
-        "Wait a moment. If it stays, see whether the operator runs and watches this namespace.",
+        "What a tag serves is not known: the policy is new, has changed, or waits for a registry.",
+        "Wait. If it stays, the message names the registry, or no operator watches this namespace.",
     )
     Proving = (
         "Proving",

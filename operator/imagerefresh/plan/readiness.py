@@ -158,6 +158,10 @@ def _in_flight(found: Findings, images: Sequence[ImageStatus]) -> _Verdict | Non
         is_adopted = all(image.state is ImageState.PROVING for image in waiting)
         if health.is_idle:
             return _Verdict("Unknown", Reason.ScaledToZero, _tell(waiting))
+        unconfirmed = [image for image in waiting if image.name in found.troubles]
+        if health.is_healthy and unconfirmed:  # nothing goes on but the wait for a registry (B14)
+            told = f"healthy, but not recorded before its tag was seen: {_tell(unconfirmed)}"
+            return _Verdict("Unknown", Reason.Checking, told)
         return _Verdict(
             "Unknown",
             Reason.Proving if is_adopted else Reason.RollingOut,

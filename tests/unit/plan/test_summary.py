@@ -250,6 +250,15 @@ class TestRegistryTrouble:
         assert (found := condition(status))
         assert DENIED.message in found.message
 
+    @pytest.mark.parametrize("memory", [a_memory(D2, D1), replace(a_memory(D1), adopted=True)])
+    def test_what_only_waits_for_the_registry_says_so(self, memory: Memory) -> None:
+        """B14: a restart is recorded when its tag was seen once more; nothing goes on till then."""
+        view = one(memory, None, kind=ActionType.RESTART)
+        status = told(view, troubles={"web": trouble()})
+        assert (ready(status), abnormal(status)) == (("Unknown", Reason.Checking), None)
+        assert (found := condition(status))
+        assert DOWN.message in found.message
+
     def test_what_was_not_ready_does_not_become_ready_by_an_outage(self) -> None:
         """B7: Ready stays as it was."""
         denied = told(self.VIEW, troubles={"ingestor": trouble(1, DENIED)})
