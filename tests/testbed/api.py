@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 Manifest = dict[str, Any]
 """A Kubernetes object as JSON: its shape is the API server's business, not ours."""
 
+_MANAGER = "testbed"
 _PATCHES = {
     "merge": "application/merge-patch+json",
     "strategic": "application/strategic-merge-patch+json",
@@ -117,8 +118,19 @@ class Api:
         target = path(resource, namespace, name, subresource)
         return self.request("PATCH", target, patch, _PATCHES[kind])
 
+    def apply(self, resource: str, manifest: Manifest) -> Manifest:
+        """Create the object, or make what the manifest names as it says."""
+        metadata = manifest["metadata"]
+        target = path(resource, metadata.get("namespace", ""), metadata["name"])
+        query = f"?fieldManager={_MANAGER}&force=true"
+        return self.request("PATCH", target + query, manifest, "application/apply-patch+yaml")
+
     def delete(self, resource: str, namespace: str, name: str) -> Manifest:
         return self.request("DELETE", path(resource, namespace, name))
+
+    def delete_all(self, resource: str, namespace: str) -> None:
+        """Delete every object of the resource in a namespace, without waiting for the end."""
+        self.request("DELETE", path(resource, namespace))
 
     def close(self) -> None:
         for connection in self._connections:

@@ -5,6 +5,7 @@ into a cache folder outside the source tree. Nothing here starts a program of th
 """
 
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -62,6 +63,7 @@ class BuildError(RuntimeError):
     """A program is missing and can't be built; the message says what to do."""
 
 
+@functools.cache
 def tools() -> Mapping[str, Path]:
     """Every program by name; builds what is missing, which takes minutes the first time.
 

@@ -4,6 +4,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -16,6 +17,7 @@ from testbed.workloads import RESOURCES
 _REPOSITORY = Path(__file__).parents[2]
 _DEPLOY = _REPOSITORY / "deploy"
 _CRD = "imagerefreshpolicies.imagerefresh.dev"
+_ANY_NAMESPACE = "namespace-of-the-operator"
 
 
 def install_cluster_part(control_plane: ControlPlane) -> None:
@@ -47,18 +49,25 @@ def install_operator_part(
     """
     objects = [
         item
-        for item in _rendered(control_plane, namespace, kustomization, components)
+        for item in _rendered(control_plane, namespace, kustomization, tuple(components))
         if item["kind"] not in {"CustomResourceDefinition", "Deployment", "Namespace"}
     ]
-    control_plane.apply(*objects)
+    for item in objects:
+        control_plane.api.apply(f"{item['apiVersion']}/{item['kind'].lower()}s", item)
     return next(
         str(item["metadata"]["name"]) for item in objects if item["kind"] == "ServiceAccount"
     )
 
 
 def _rendered(
-    control_plane: ControlPlane, namespace: str, kustomization: str, components: Iterable[str]
+    control_plane: ControlPlane, namespace: str, kustomization: str, components: tuple[str, ...]
 ) -> list[Manifest]:
+    text = _text(control_plane, kustomization, components).replace(_ANY_NAMESPACE, namespace)
+    return [item for item in yaml.safe_load_all(text) if item]
+
+
+@cache
+def _text(control_plane: ControlPlane, kustomization: str, components: tuple[str, ...]) -> str:
     with tempfile.TemporaryDirectory() as folder:
 
         def relative(path: str) -> str:  # kustomize takes no absolute paths
@@ -67,10 +76,9 @@ def _rendered(
         overlay = {
             "apiVersion": "kustomize.config.k8s.io/v1beta1",
             "kind": "Kustomization",
-            "namespace": namespace,
+            "namespace": _ANY_NAMESPACE,
             "resources": [relative(kustomization)],
             "components": [relative(f"components/{name}") for name in components],
         }
         (Path(folder) / "kustomization.yaml").write_text(json.dumps(overlay))
-        text = control_plane.kubectl("kustomize", folder)
-    return [item for item in yaml.safe_load_all(text) if item]
+        return control_plane.kubectl("kustomize", folder)

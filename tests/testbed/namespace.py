@@ -140,5 +140,8 @@ class Namespace:
         )
 
     def abandon(self) -> None:
-        """Delete it without waiting for the end."""
-        self.control_plane.api.delete("v1/namespaces", "", self.name)
+        """Leave it until the control plane ends, but for the policies, which an operator for all
+        namespaces would go on following. To delete it would cost hundreds of requests.
+        """
+        with if_found():
+            self.control_plane.api.delete_all(RESOURCES["ImageRefreshPolicy"], self.name)
