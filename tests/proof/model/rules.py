@@ -175,12 +175,13 @@ def _check_failed(setting: Setting, world: World, is_restart: bool, old: Share, 
         raise Broken("only what was asked fails")
     if failed == recorded:
         raise Broken("what is proven does not fail")
-    progress = world.progress or world.stored
-    is_stalled = progress is not None and progress.age + progress.elapsed > 0
-    if state and state.has_seen_deadline and world.phase is Phase.LATE and not is_stalled:
-        raise Broken("a deadline that was there before the ask is no verdict")
     stamped = old.part.stamp[1] if old.part.stamp else None
     is_carried = failed == (stamped if is_restart and old.part.field is None else old.part.field)
+    progress = world.progress or world.stored
+    is_stalled = progress is not None and progress.age + progress.elapsed > 0
+    is_old = state is not None and state.has_seen_deadline and world.phase is Phase.LATE
+    if is_carried and is_old and not is_stalled:  # else somebody has rejected it
+        raise Broken("a deadline that was there before the ask is no verdict")
     is_healthy = world.phase is Phase.HEALTHY and world.is_observed  # but not with what was asked
     is_to_go_back = setting.on_failure is OnFailure.ROLLBACK and recorded is not None
     if is_to_go_back and is_carried and not is_healthy and new.part == old.part:
