@@ -15,6 +15,7 @@ import yaml
 from imagerefresh.api.names import GROUP, PLURAL
 from imagerefresh.settings import Settings
 from testbed.controlplane import CommandError, ControlPlane
+from testbed.installation import wait_served
 from testbed.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,10 +104,6 @@ def policy(namespace: str) -> Manifest:
             "images": [image | {"action": {"type": "Restart"}}],
         },
     }
-
-
-def wait_served(plane: ControlPlane) -> None:
-    plane.kubectl("wait", IN_TIME, "--for=condition=Established", f"crd/{CRD}")
 
 
 def wait_available(plane: ControlPlane, namespace: str) -> None:
